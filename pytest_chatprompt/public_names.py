@@ -39,7 +39,7 @@ from pytest_chatprompt.apis.vendor_api import (
 from pytest_chatprompt.capture.eval_api import EvalAPI as EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret as FoundSecret, Redactor as Redactor
 from pytest_chatprompt.capture.sent_request import AnsweredBy as AnsweredBy, SentRequest as SentRequest
-from pytest_chatprompt.cases.case import EvalCase as EvalCase, Origin as Origin, YamlSource as YamlSource
+from pytest_chatprompt.cases.case import EvalCase as EvalCase, EvalCheck as EvalCheck
 from pytest_chatprompt.cases.message import (
     AudioPart as AudioPart,
     DocumentPart as DocumentPart,
@@ -52,8 +52,8 @@ from pytest_chatprompt.cases.message import (
     TextPart as TextPart,
     ToolCall as ToolCall,
 )
+from pytest_chatprompt.cases.origin import Origin as Origin, YamlSource as YamlSource
 from pytest_chatprompt.cases.rows import Row as Row
-from pytest_chatprompt.cases.shared_keys import EvalCheck as EvalCheck
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,

@@ -1,7 +1,4 @@
-"""Phrases that the messages to users share: paths, suggestions, numbers of messages.
-
-Strings in, strings out. Every room may call it.
-"""
+"""Phrases that the messages to users share: paths, suggestions, numbers of messages."""
 
 from __future__ import annotations
 
@@ -28,12 +25,8 @@ _COMMAND: Final = re.compile(r"##(?=(?:vso)?\[)", re.IGNORECASE)
 def visible(text: str) -> str:
     r"""A text of others, as a terminal and the log of CI may show it.
 
-    Args:
-        text: of one or several lines.
-
-    Returns:
-        The text with escapes such as `\x1b` for control characters, and with a backslash within what CI would take for
-        a command: `\::error::`, `##\vso[`. Line feeds, tabs and all other characters stay; CRLF becomes LF.
+    Control characters become escapes such as `\x1b`, and a backslash stands within what CI would take for a command:
+    `\::error::`, `##\vso[`. Line feeds, tabs and all other characters stay; CRLF becomes LF.
     """
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
@@ -49,12 +42,7 @@ def visible_line(text: str) -> str:
 
 
 def shown_path(path: Path, root: Path) -> str:
-    """A path as messages show it: relative to the root folder where it is inside, with `/` on every platform.
-
-    Args:
-        path: absolute.
-        root: pytest's root folder.
-    """
+    """A path as messages show it: relative to the root folder where it is inside, with `/` on every platform."""
     try:
         return path.relative_to(root).as_posix()
     except ValueError:
@@ -62,32 +50,18 @@ def shown_path(path: Path, root: Path) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A suggestion for a mistyped word, such as `did you mean 'content'?`; `""` if no known word is close.
-
-    Args:
-        word: as the user wrote it.
-        known: the words that are valid there.
-    """
+    """A suggestion for a mistyped word, such as `did you mean 'content'?`; `""` if no known word is close."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"did you mean {close[0]!r}?" if close else ""
 
 
 def about_message(number: int | None, text: str) -> str:
-    """Put the number of a message in front of a text about it: `message 2: the role is missing`.
-
-    Args:
-        number: 1-based; `None` for a text about no single message, which stays as it is.
-        text: what is wrong.
-    """
+    """Put the number of a message in front of a text about it, if it has one: `message 2: the role is missing`."""
     return text if number is None else f"message {number}: {text}"
 
 
 def message_numbers(numbers: Sequence[int]) -> str:
-    """Messages by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`.
-
-    Args:
-        numbers: 1-based, at least one.
-    """
+    """Messages by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
     *first, last = map(str, numbers)
     return f"messages {', '.join(first)} and {last}" if first else f"message {last}"
 
@@ -98,11 +72,7 @@ def count(number: int, noun: str) -> str:
 
 
 def dollars(amount: float) -> str:
-    """An amount of US dollars: `$5.00`; below ten cents with two digits that count: `$0.0012`.
-
-    Args:
-        amount: from 0.
-    """
+    """An amount of US dollars: `$5.00`; below ten cents with two digits that count: `$0.0012`."""
     digits = max(2, 1 - math.floor(math.log10(amount))) if amount > 0 else 2
     text = f"{amount:.{digits}f}"
     while digits > 2 and text.endswith("0"):  # noqa: PLR2004 - cents

@@ -32,10 +32,10 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.shapes import TOKEN_SHAPES
 from pytest_chatprompt.cases.agentv import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.datasets import READERS
 from pytest_chatprompt.cases.loader import EvalFileKeys
 from pytest_chatprompt.cases.message import EvalMessage
 from pytest_chatprompt.cases.request_options import RequestSettings
+from pytest_chatprompt.cases.rows import READERS
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.grading.judge import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION

@@ -57,7 +57,7 @@ from pytest_chatprompt.apis.vendor_api import (
 )
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 

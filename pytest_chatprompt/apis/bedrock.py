@@ -60,7 +60,7 @@ from pytest_chatprompt.apis.vendor_api import (
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, describe_messages
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner

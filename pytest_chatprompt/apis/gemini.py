@@ -55,7 +55,7 @@ from pytest_chatprompt.apis.vendor_api import (
 )
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 

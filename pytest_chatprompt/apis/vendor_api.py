@@ -11,14 +11,13 @@ from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, 
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
-from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.request import OutputSchema, ProviderRequest, output_schema
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
 from pytest_chatprompt.text.json_data import deep_merge
 from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.prompt.tool_definitions import OutputSchema
     from pytest_chatprompt.providers.prices import Billing
 
 
@@ -108,8 +107,6 @@ def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSch
     Raises:
         PayloadError: it is JSON without a schema, which the API lacks.
     """
-    from pytest_chatprompt.prompt.tool_definitions import output_schema  # noqa: PLC0415 - most requests have no format
-
     schema = output_schema(response_format)
     if schema is None and response_format["type"] == "json_object":
         raise PayloadError(
@@ -353,7 +350,7 @@ class VendorAPI(ABC):
         """Put tools into the shape of the API; by default, the API takes none.
 
         Args:
-            tools: at least one, in either of OpenAI's shapes; `prompt.tool_definitions` reads them.
+            tools: at least one, in either of OpenAI's shapes; `prompt.request` reads them.
 
         Raises:
             PayloadError: the API cannot express them.

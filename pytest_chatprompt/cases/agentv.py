@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_chatprompt.cases.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
@@ -67,13 +67,9 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
 
 
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
-    """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none.
-
-    Raises:
-        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
-    """
+    """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
-    document = read_yaml_file(path, root, shown).document
+    _, document, _ = read_yaml_file(path, root, shown)
     data = document.data()
     if not isinstance(data, dict) or _KEY not in data:
         return ()
@@ -99,14 +95,7 @@ _SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
 
 
 def cli_command(template: str, files_format: str) -> tuple[str, ...]:
-    """Split a command into words.
-
-    Args:
-        template: a command with placeholders such as `{PROMPT}`.
-        files_format: how `{FILES}` names a file, with the placeholder `{path}`.
-
-    Returns:
-        The words, as `CLIProvider` takes them.
+    """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
 
     Raises:
         ValueError: it cannot run here; the text completes a sentence about the target.
@@ -139,19 +128,7 @@ _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 @dataclass(frozen=True)
 class Target:
-    """A target of AgentV: a provider under a name, with settings of its own.
-
-    Args:
-        name: its name.
-        place: where it stands, as messages show it: `.agentv/targets.yaml:3:5`.
-        provider: the name of its provider here.
-        settings: the settings of its requests.
-        api_key: a text with references to environment variables; `None` if it has none.
-        endpoint: the base URL, or the name of an Azure resource, which may have references; `None` if it has none.
-        api_version: the version of the API; `None` if it has none.
-        agent: the attributes of an agent that it sets.
-        ineffective: what of it has no effect.
-    """
+    """A target of AgentV: a provider under a name, with settings of its own."""
 
     name: str
     place: str
@@ -166,37 +143,23 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetsFile:
-    """A file of targets.
-
-    Args:
-        shown_path: the file as messages show it.
-        nodes: the definitions by name.
-        repeated: what is wrong with each name that several definitions have.
-    """
+    """A file of targets: the definitions by name, and what is wrong with names that several of them have."""
 
     shown_path: str
     nodes: Mapping[str, Node]
     repeated: Mapping[str, Diagnostic]
 
     def read(self, name: str) -> Target:
-        """Read a target.
-
-        Raises:
-            EvalFileError: something in the target is wrong; that of others does not matter.
-        """
+        """Read a target; what is wrong with others does not matter."""
         if name in self.repeated:
             raise EvalFileError([self.repeated[name]])
         return _TargetReader(self.shown_path, name, self.nodes[name]).read()
 
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
-    """Read the names of the targets in a file.
-
-    Raises:
-        EvalFileError: it is not valid YAML, or no mapping with a list of `targets`.
-    """
+    """Read the names of the targets in a file."""
     shown = shown_path(path, root)
-    document = read_yaml_file(path, root, shown).document
+    _, document, _ = read_yaml_file(path, root, shown)
     entry = document.find_entry(("targets",))
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position
@@ -231,7 +194,7 @@ class _TargetReader:
     def read(self) -> Target:
         written = self.node.find(("provider",))
         if not isinstance(written.value, str) or not written.value:
-            description = "" if written is self.node else f", but it is {describe_value(written)}"
+            description = "" if written is self.node else f", but it is {written.describe()}"
             text = f"the target {self.name!r} must name its 'provider'{description}"
             raise EvalFileError([self.diagnostic(written.position, text)])
         vendor = written.value.lower()
@@ -272,7 +235,7 @@ class _TargetReader:
             hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {self.name}_provider"
             self.warn(position, f"{target} has no effect here; {hint}")
         elif not is_valid(value):
-            description = describe_value(node, with_hint=expected == "a string")
+            description = node.describe(with_hint=expected == "a string")
             self.problem(node.position, f"{key!r} must be {expected}, but is {description}")
         elif name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
             text = f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"
@@ -320,11 +283,7 @@ def _snake(key: str) -> str:
 
 
 def resolve_references(text: str, environ: Mapping[str, str]) -> str:
-    """Fill in the environment variables that a text refers to.
-
-    Raises:
-        KeyError: one of them is not set, or empty.
-    """
+    """Fill in the environment variables that a text refers to; a `KeyError` names one that is not set, or empty."""
 
     def value_of(reference: re.Match[str]) -> str:
         value = environ.get(reference[1])

@@ -1,133 +1,294 @@
 """The case: what an author wrote, with the file's defaults filled in, as frozen data."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
+# model that inherits the field.
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, ConfigDict, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, TupleOf, WrittenAs, pattern
-from pytest_chatprompt.cases.message import SHORTHANDS, EvalMessage, expand_data, expand_tree, read_expected_messages
-from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.cases.shared_keys import SharedKeys
-from pytest_chatprompt.errors import Diagnostic
-from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
+from pytest_chatprompt.cases.fields import (
+    KnownNames,
+    NonEmptyString,
+    NonEmptyTupleOf,
+    SchemaKeywords,
+    StrictModel,
+    TupleOf,
+    WrittenAs,
+    characters_pattern,
+    is_integer,
+    is_number,
+    path_pattern,
+    pattern,
+    value_kind,
+    word_pattern,
+)
+from pytest_chatprompt.cases.message import EvalMessage, expand_data, read_expected_messages
+from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
+from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
+from pytest_chatprompt.cases.rows import READERS, Row, RowData, Variables, find_problem
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.text.json_data import (
+    Location,
+    check_json,
+    checked,
+    describe_data,
+    error_at,
+    errors_at,
+    freeze,
+    invalid,
+    unexpected,
+    without_extensions,
+)
 
-_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
+DEFAULT_REPEAT: Final = 1
+DEFAULT_PASS_RATE: Final = 1.0
 
 
-@dataclass(frozen=True)
-class YamlSource:
-    """A YAML text that is parsed again when a position in it is needed.
+Repeat = Annotated[int, Field(ge=1), checked("a whole number from 1", lambda value: is_integer(value) and value >= 1)]
+PassRate = Annotated[
+    float,
+    SchemaKeywords(lambda: {"exclusiveMinimum": 0, "maximum": 1}),
+    checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
+]
 
-    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
+
+@dataclass(frozen=True, slots=True)
+class EvalCheck:
+    """A check, as its author wrote it.
 
     Args:
-        text: a text that `parse_yaml` has parsed without `YamlError`.
+        type: its type as written, such as `icontains` or `not-contains`.
+        arguments: its other keys, such as `value`, with their JSON data.
+        location: the keys and indexes that lead to it from the top of the eval file; empty for one made in code.
     """
 
-    text: str
-
-    @cached_property
-    def root(self) -> Node:
-        """The root node of the text's tree, with its shorthands expanded; parsed on first use."""
-        document = parse_yaml(self.text)[0]
-        expand_tree(document)
-        return document
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
-
-    def offset(self, position: Position) -> int:
-        """The 0-based index of the character at a position."""
-        return self._line_starts[position.line - 1] + position.column - 1
-
-    def position(self, offset: int) -> Position:
-        """The position of the character at a 0-based index."""
-        line = bisect_right(self._line_starts, offset)
-        return Position(line, offset - self._line_starts[line - 1] + 1)
+    type: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    location: Location = field(default=(), compare=False)
 
 
-class Origin(NamedTuple):
-    """The file and the position that a case was read from.
+class WrittenCheck(BaseModel):
+    """A check of the answer, or of what is sent: `{type: TYPE, value: ...}`; for the JSON Schema.
 
-    Args:
-        path: the eval file, absolute.
-        shown_path: the eval file as messages show it: relative to the root folder, with `/`.
-        line: the 1-based line on which the case begins.
-        column: the 1-based column at which it begins.
-        source: the text of the file, for the positions of everything in it.
-        case_index: 0-based index of the case in `evalcases`.
-        row: the row whose variables are filled in; `None` for none.
+    Attributes:
+        type: what it looks at; `not_` before it makes it the opposite.
     """
 
-    path: Path
-    shown_path: str
-    # Two numbers instead of a `Position`: each case then keeps one object less for the garbage collector to visit.
-    line: int
-    column: int
-    source: YamlSource
-    case_index: int
-    row: Row | None = None
+    # Nothing is validated by it.
+    model_config = ConfigDict(defer_build=True)
 
-    @property
-    def position(self) -> Position:
-        """The line and column where the case begins."""
-        return Position(self.line, self.column)
+    type: Annotated[NonEmptyString, KnownNames("check")]
 
-    def position_of(self, *location: str | int) -> Position:
-        """The position of a value in the case.
 
-        Args:
-            location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
+def read_checks(data: Any) -> tuple[EvalCheck, ...]:
+    """Check that `checks` is a list of mappings with a type, or of `EvalCheck`s; their other keys do not matter."""
+    if not isinstance(data, list | tuple):
+        raise unexpected("a list of checks")
+    problems: list[tuple[Location, PydanticCustomError]] = []
+    for index, check in enumerate(data):
+        if isinstance(check, EvalCheck):
+            continue
+        if not isinstance(check, Mapping) or "type" not in check:
+            problems.append(((index,), invalid("a check must be {type: TYPE, value: ...}")))
+        elif not isinstance(check["type"], str) or not check["type"]:
+            problems.append(((index, "type"), unexpected("the name of a type")))
+    if problems:
+        raise errors_at(problems)
+    check_json([None if isinstance(check, EvalCheck) else without_extensions(check) for check in data])
+    checks = []
+    for index, check in enumerate(data):
+        own = {} if isinstance(check, EvalCheck) else without_extensions(check)
+        checks.append(EvalCheck(own.pop("type"), freeze(own), ("checks", index)) if own else check)
+    return tuple(checks)
 
-        Returns:
-            Its position, or that of the innermost value around it if there is no such value.
-        """
-        return self.source.root.find(("evalcases", self.case_index, *location)).position
 
-    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
-        """Report a problem with a value in the case; see `case_diagnostic`."""
-        del location  # the position says more
-        return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
+_VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
-    def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
-        """The position of one of the settings, of a tool or of a format, in the case or else in the file.
 
-        Args:
-            location: the keys and indexes that lead to it, such as `"settings", "seed"` or `"tools", 0`.
-            provider_name: the name by which the provider was asked for; its own settings win.
-        """
-        root = self.source.root
-        levels = (root.find(("evalcases", self.case_index)), root)
-        if location[0] == "settings":
-            locations = (("settings", provider_name, *location[1:]), location)
-            known = [level.find_entry(wanted) for wanted in locations for level in levels]
-            return next((entry.key.position for entry in known if entry is not None), self.position)
-        for level in levels:
-            entry = level.find_entry(location[:1])
-            if entry is not None and entry.node.value is not None:
-                return entry.node.find(location[1:]).position
-        return self.position
+def is_valid_tag(tag: str) -> bool:
+    """Whether pytest's `-m` can select a tag."""
+    return _VALID_TAG.fullmatch(tag) is not None
 
-    def position_of_provider(self, name: str) -> Position | None:
-        """The position at which the case, else the file, names a provider; `None` if neither does."""
-        root = self.source.root
-        for level in (root.find(("evalcases", self.case_index)), root):
-            for location in (("provider",), ("execution", "target"), ("target",)):
-                named = level.find(location)
-                nodes: tuple[Node, ...] = named.value if isinstance(named.value, tuple) else (named,)
-                for node in nodes:
-                    if node.value == name:
-                        return node.position
-        return None
+
+def _metadata_keywords() -> dict[str, Any]:
+    wrong = rf"^(?!systemPrompt$)(?:{word_pattern('systemprompt')})"
+    return {"properties": {"systemPrompt": {"type": ["string", "null"]}}, "patternProperties": {wrong: False}}
+
+
+def _check_tag(tag: str) -> str:
+    if not is_valid_tag(tag):
+        hint = "use letters, digits and _ - . / +, and do not begin with an underscore"
+        raise invalid(f"the tag {tag!r} cannot be selected with -m; {hint}")
+    return tag
+
+
+def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    if isinstance(names, tuple):
+        repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
+        if repeated is not None:
+            raise invalid(f"'provider' names {repeated!r} twice")
+    return names
+
+
+def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    problem = find_problem(variables or {})
+    if problem is not None:
+        error = PydanticCustomError("invalid_key", "{text}", {"text": problem.text})
+        raise error_at((problem.key,), error if problem.is_name else invalid(problem.text))
+    return variables
+
+
+def _check_parametrize(rows: Any) -> Any:
+    if rows is not None and not isinstance(rows, str | list):
+        raise invalid(f"'parametrize' must be a list of rows or the path of a dataset, but is {describe_data(rows)}")
+    return rows
+
+
+def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key, value in metadata.items():
+        if re.sub(r"[^a-z]", "", key.lower()) == "systemprompt":
+            if key != "systemPrompt":
+                raise error_at((key,), invalid(f"'metadata.{key}' has no effect; write 'systemPrompt'"))
+            if not isinstance(value, str | None):
+                raise error_at((key,), invalid(f"'metadata.{key}' must be a string; put it in quotes"))
+    return metadata
+
+
+ProviderName = Annotated[NonEmptyString, KnownNames("provider")]
+
+
+class Execution(BaseModel):
+    """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored.
+
+    Attributes:
+        target: the name of the provider; `default` is the default provider.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+    target: Annotated[str, KnownNames("provider")] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_keys_that_are_not_strings(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if isinstance(key, str)} if isinstance(data, dict) else data
+
+
+# Nothing is validated by it alone, so its own validator is never built.
+class SharedKeys(StrictModel, defer_build=True):
+    """The keys that an eval file and a case may both have.
+
+    Attributes:
+        description: free text.
+        provider: the name of the provider, or a list of names: every case runs once for each; `None` for the default.
+        metadata: a mapping; `systemPrompt` is the system prompt, the rest is the author's.
+        guideline_patterns: the globs that make a file a guideline; `None` if it is not set.
+        tags: the markers of pytest that `-m` selects; those of a case add to its file's.
+        settings: the parameters of the request, and mappings of them for single providers; `None` for none.
+        tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
+        tool_choice: which of the tools the model has to call; `None` if it is not set.
+        response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
+            is not set.
+        checks: what the answer, or what is sent, is graded by: those of the file, then the case's own.
+        repeat: how often a case is sent in a live run; `None` for once.
+        pass_rate: the share of its answers that have to pass, above 0; `None` for all of them.
+        vars: the variables by name, for texts that are templates then; `None` for none.
+        parametrize: the rows, of which each gives an item, or the path of their dataset; `None` for none.
+        expected_outcome: AgentV's word for `outcome`.
+        dataset: AgentV's; accepted, not read.
+        conversation_id: AgentV's; accepted, not read.
+        note: AgentV's; accepted, not read.
+        rubrics: AgentV's; accepted, not acted on.
+        evaluator: AgentV's; accepted, not acted on.
+        evaluators: AgentV's; accepted, not acted on.
+        execution: AgentV's; its `target` is the provider.
+        target: AgentV's word for `provider`; `default` is the default provider.
+    """
+
+    description: str | None = None
+    provider: Annotated[
+        Annotated[ProviderName, Tag("string")]
+        | Annotated[NonEmptyTupleOf[ProviderName], Tag("list"), SchemaKeywords(lambda: {"uniqueItems": True})]
+        | Annotated[None, Tag("null")],
+        Discriminator(value_kind),
+        AfterValidator(_reject_repeated_provider),
+        Field(examples=["openai", ["openai", "anthropic"]]),
+    ] = None
+    metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt), SchemaKeywords(_metadata_keywords)] = (
+        Field(default_factory=dict, examples=[{"systemPrompt": "You review code."}])
+    )
+    guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
+    tags: TupleOf[
+        Annotated[
+            str,
+            AfterValidator(_check_tag),
+            pattern(lambda: f"^(?!_){characters_pattern(lambda character: is_valid_tag(f'a{character}'))}+$"),
+        ]
+    ] = Field(default=(), examples=[["smoke"]])
+    settings: Annotated[Settings, Field(examples=[{"temperature": 0, "openai": {"seed": 7}}])] = None
+    tools: Annotated[
+        ToolsOrPath,
+        Field(
+            examples=["./tools.json", [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]]
+        ),
+    ] = None
+    tool_choice: Annotated[
+        ToolChoiceOrWord,
+        Field(examples=["required", {"type": "function", "name": "get_weather"}]),
+    ] = None
+    response_format: Annotated[
+        FormatOrPath,
+        Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
+    ] = None
+    checks: Annotated[
+        tuple[EvalCheck, ...],
+        BeforeValidator(read_checks),
+        WrittenAs(lambda: TupleOf[WrittenCheck]),
+        Field(examples=[[{"type": "icontains", "value": "off-by-one"}]]),
+    ] = ()
+    repeat: Annotated[Repeat | None, Field(examples=[5])] = None
+    pass_rate: Annotated[PassRate | None, Field(examples=[0.8])] = None
+    vars: Annotated[
+        Mapping[str, Any] | None,
+        AfterValidator(_check_variables),
+        WrittenAs(lambda: Variables | None),
+        Field(examples=[{"city": "Paris"}]),
+    ] = None
+    parametrize: Annotated[
+        Annotated[NonEmptyString, Tag("string"), pattern(lambda: path_pattern(READERS))]
+        | Annotated[NonEmptyTupleOf[Any], Tag("list"), WrittenAs(lambda: NonEmptyTupleOf[RowData])]
+        | Annotated[None, Tag("null")],
+        Discriminator(value_kind),
+        BeforeValidator(_check_parametrize),
+        Field(examples=["./cities.csv", [{"id": "paris", "city": "Paris"}]]),
+    ] = None
+
+    # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
+    expected_outcome: str | None = None
+    dataset: Any = None
+    conversation_id: Any = None
+    note: Any = None
+    rubrics: Any = None
+    evaluator: Any = None
+    evaluators: Any = None
+    execution: Execution | None = None
+    target: Annotated[str, KnownNames("provider")] | None = None
 
 
 INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any])
@@ -171,31 +332,19 @@ class EvalCase(SharedKeys, defer_build=False):
     @model_validator(mode="before")
     @classmethod
     def _expand_shorthands(cls, data: Any) -> Any:
-        is_short = isinstance(data, dict) and any(shorthand.key in data for shorthand in SHORTHANDS)
-        return expand_data(data) if is_short else data
-
-    @property
-    def _origin_or_none(self) -> Origin | None:
-        # Pydantic finds a private attribute only after all other ways have failed, which takes ten times as long.
-        private = self.__pydantic_private__
-        return None if private is None else private["_origin"]
+        return expand_data(data) if isinstance(data, dict) else data
 
     @property
     def has_origin(self) -> bool:
         """Whether the case was read from a file; one that is made in code was not."""
-        return self._origin_or_none is not None
+        return self._origin is not None
 
     @property
     def origin(self) -> Origin:
-        """The file and the position that the case was read from.
-
-        Raises:
-            AttributeError: the case was not read from a file.
-        """
-        origin = self._origin_or_none
-        if origin is None:
+        """The file and the position that the case was read from; an `AttributeError` if it was not."""
+        if self._origin is None:
             raise AttributeError(f"case {self.id!r} was not read from a file")
-        return origin
+        return self._origin
 
     @property
     def path(self) -> Path:
@@ -210,8 +359,7 @@ class EvalCase(SharedKeys, defer_build=False):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        origin = self._origin_or_none
-        return None if origin is None or origin.row is None else origin.row.id
+        return None if self._origin is None or self._origin.row is None else self._origin.row.id
 
     @property
     def full_id(self) -> str:
@@ -229,26 +377,13 @@ class EvalCase(SharedKeys, defer_build=False):
 def option_diagnostic(
     case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
 ) -> Diagnostic:
-    """Report a problem at the position of one of the settings, a tool or a format of a case, or of its file.
-
-    Args:
-        case: a case that has an origin.
-        text: what is wrong and what to write instead.
-        location: the keys and indexes that lead to it, such as `"settings", "seed"`.
-        provider_name: the name by which the provider was asked for; its own settings win.
-    """
+    """Report a problem with one of the settings, a tool or a format, at its place in a case or in the case's file."""
     position = case.origin.position_of_option(location, provider_name)
     return case.origin.diagnostic(text, case.id, location, position)
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
-    """Report a problem at the position of a value in a case.
-
-    Args:
-        case: a case that has an origin.
-        text: what is wrong and what to write instead.
-        location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
-    """
+    """Report a problem with a value in a case, at the keys and indexes that lead to it."""
     origin = case.origin
     return origin.diagnostic(
         text + place_of_row(origin.row), case.full_id, location, position=origin.position_of(*location)
@@ -258,3 +393,24 @@ def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnost
 def place_of_row(row: Row | None) -> str:
     """The end of an error text that says where the row of a case stands; `""` without a row."""
     return "" if row is None else f" (row at {row.place})"
+
+
+def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
+    """A copy of a case that has a test as its origin.
+
+    Raises:
+        EvalFileError: it has variables, rows, repeats or checks, which only eval files have.
+    """
+    if case.has_origin:
+        return case
+    copy = case.model_copy()
+    module = Path(test.node_id.partition("::")[0]).name or "code"
+    copy._origin = CodeOrigin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
+    unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
+    if unused:
+        text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
+        raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)
+    if case.checks:
+        text = "are not graded in a case made in code; assert on eval_response"
+        raise EvalFileError([case_diagnostic(copy, text, "checks")])
+    return copy

@@ -1,25 +1,33 @@
-"""Diagnostics: validation errors in the words of an eval file's author."""
+"""Validation errors in the words of an eval file's author, and what to write for keys of other places and other tools.
+
+Sources of the latter: the documentation of promptfoo, AgentV, Inspect and DeepEval, and the parameters of the vendors'
+APIs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_chatprompt.cases.fields import StrictModel
-from pytest_chatprompt.cases.foreign_keys import explain_foreign_key, find_own_role
+from pytest_chatprompt.cases.fields import Level, StrictModel
 from pytest_chatprompt.cases.message import PART_MODELS, ROLES, SHORTHANDS, EvalMessage, ToolCall, is_expanded
 from pytest_chatprompt.cases.request_options import (
+    SETTING_NAMES,
     ChatTool,
     FlatSchemaFormat,
     FlatTool,
     RequestSettings,
     SchemaDefinition,
 )
-from pytest_chatprompt.text.yaml import Node, Position
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.text.json_data import parse_json
+from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlProblem, parse_yaml
 from pytest_chatprompt.wording import did_you_mean
 
 # The models inside a case, by the last step of pydantic's location that leads to them.
@@ -59,8 +67,11 @@ def explain_validation_error(
         node: the mapping that was validated.
         model: the model that it was validated with; its keys are suggested for a mistyped one.
     """
-    for detail in _details(error):
+    for detail in error.errors(include_url=False):
         location = detail["loc"]
+        if location[-1:] == ("[key]",):
+            # The parser has reported the keys that are not strings.
+            continue
         value = node.find(location)
         detail["loc"] = _as_written(location, node)
         match detail["type"]:
@@ -71,8 +82,8 @@ def explain_validation_error(
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "invalid_metadata" | "invalid_variable":
-                yield _position_of_entry(value, **detail["ctx"]), detail["msg"]
+            case "invalid_key":
+                yield node.find(location[:-1]).key_position(str(location[-1])), detail["msg"]
             case _:
                 yield value.position, _explain_value(detail, value)
 
@@ -84,16 +95,16 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
         case "missing":
             return f"missing key {location[-1]!r}"
         case "literal_error" if location[-1] == "role":
-            return f"unknown role: {describe_value(value)}; {_suggest_role(value.text, detail['ctx']['expected'])}"
+            return f"unknown role: {value.describe()}; {_suggest_role(value.text, detail['ctx']['expected'])}"
         case "too_short" | "string_too_short":
             return f"{_key_path(location)} is empty"
         # Raised by the validators of our models: the message is already written for the author.
         case "invalid_value":
             return detail["msg"]
         case "unexpected_value":
-            return f"{_key_path(location)} {detail['msg']}, but is {describe_value(value)}"
+            return f"{_key_path(location)} {detail['msg']}, but is {value.describe()}"
         case error_type if error_type in _EXPECTED:
-            description = describe_value(value, with_hint=error_type == "string_type")
+            description = value.describe(with_hint=error_type == "string_type")
             return f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
     return f"{_key_path(location)}: {detail['msg']}"
 
@@ -101,15 +112,10 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _suggest_role(role: str, expected: str) -> str:
     """What to write instead of a role where pydantic expects `'user' or 'assistant'`."""
     roles = [each for each in ROLES if repr(each) in expected]
-    own_role = find_own_role(role)
+    own_role = _ROLES.get(_key(role))
     if own_role in roles:
         return f"write {own_role!r}"
     return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
-
-
-def _details(error: ValidationError) -> list[ErrorDetails]:
-    # The parser has reported the keys that are not strings.
-    return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
 
 
 def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
@@ -118,45 +124,13 @@ def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int,
     return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
 
 
-def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
-    """The position of an entry of `vars` (of its key if that is invalid), or of `metadata` if `is_name` is `None`."""
-    if is_name is None:
-        return mapping.find(("metadata", key)).position
-    return mapping.key_position(key) if is_name else mapping.find((key,)).position
-
-
 def _explain_part_type(part: Node) -> tuple[Position, str]:
     if "type" not in part.value:
         *others, last = (part_model.usage for part_model in PART_MODELS.values())
         return part.position, f"a part must be {', '.join(others)} or {last}"
     part_type = part.find(("type",))
     suggestion = did_you_mean(part_type.text, PART_MODELS) or f"the part types are {', '.join(PART_MODELS)}"
-    return part_type.position, f"unknown part type: {describe_value(part_type)}; {suggestion}"
-
-
-def describe_value(node: Node, *, with_hint: bool = False) -> str:
-    """Describe a value as YAML read it, such as `the number 3`, `'text'`, `a mapping` or `empty`.
-
-    Args:
-        node: the value.
-        with_hint: whether to add that quotes make it text, unless it is text, a mapping or a list.
-    """
-    hint = "; put it in quotes if you mean text" if with_hint and node.text and not isinstance(node.value, str) else ""
-    match node.value:
-        case None:
-            return f"null ({node.text}){hint}" if node.text else "empty"
-        case bool():
-            return f"the boolean {str(node.value).lower()} ({node.text}){hint}"
-        case int() | float():
-            return f"the number {node.text}{hint}"
-        case str():
-            return repr(node.value)
-        case dict():
-            return "a mapping"
-        case tuple():
-            return "a list"
-        case other:
-            return f"the {type(other).__name__} {node.text}{hint}"
+    return part_type.position, f"unknown part type: {part_type.describe()}; {suggestion}"
 
 
 def _owner(location: tuple[str | int, ...], model: type[StrictModel]) -> type[StrictModel]:
@@ -190,3 +164,208 @@ def _key_path(location: tuple[str | int, ...]) -> str:
         elif previous in PART_MODELS or (step not in _UNION_TAGS and not step.startswith("<")):
             path += f".{step}"
     return repr(path.removeprefix("."))
+
+
+def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
+    """Parse and check the value of a key of an eval file that stands in a file of its own."""
+    try:
+        if shown_path.lower().endswith(".json"):
+            data, problems = _parse_json(text)
+        else:
+            document, problems = parse_yaml(text)
+            data = document.data()
+        if not problems:
+            return getattr(model.model_validate({key: data}), key)
+    except ValidationError as error:
+        problems = _explain(error, key, text)
+    except YamlError as error:
+        problems = [error.problem]
+    raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
+
+
+def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
+    """Parse JSON by its own rules: YAML reads a number such as `1e3` as text."""
+    has_repeated_key = False
+
+    def mapping_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal has_repeated_key
+        mapping = dict(pairs)
+        has_repeated_key |= len(mapping) < len(pairs)
+        return mapping
+
+    try:
+        data = parse_json(text, object_pairs_hook=mapping_of)
+    except json.JSONDecodeError as error:
+        raise YamlError(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}") from error
+    except ValueError as error:
+        raise YamlError(Position(1, 1), f"not valid JSON: {error}") from error
+    return data, parse_yaml(_as_yaml(text))[1] if has_repeated_key else []
+
+
+def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
+    try:
+        document, _ = parse_yaml(_as_yaml(text))
+    except YamlError as yaml_error:
+        # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
+        return [yaml_error.problem]
+    wrapper = Node(document.mark, {key: Entry(document, document)})
+    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
+
+
+def _as_yaml(text: str) -> str:
+    # YAML does not indent with tabs, and a string of JSON holds none.
+    return text.replace("\t", " ")
+
+
+_OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
+
+
+def _key(word: str) -> str:
+    """Normalize the spelling of a key: `maxTokens` and `max_tokens` are one word."""
+    return _OTHER_CHARACTERS.sub("", word.lower())
+
+
+def _table(words: Mapping[str, str]) -> dict[str, str]:
+    """What to write for each word: the keys of the argument are lists of words."""
+    return {_key(word): text for keys, text in words.items() for word in keys.split()}
+
+
+# The settings by the names that the vendors' APIs have for them.
+_SETTINGS: Final = {_key(name): name for name in SETTING_NAMES} | _table(
+    {
+        "max_tokens max_completion_tokens max_new_tokens max_length": "max_output_tokens",
+        "stop_sequences": "stop",
+        "deployment model_name model_id": "model",
+        "random_seed": "seed",
+        "effort": "reasoning_effort",
+        "extra": "extra_body",
+    }
+)
+_BESIDE_SETTINGS: Final = _table(
+    {
+        "tools functions": "tools",
+        "tool_choice function_call": "tool_choice",
+        "response_format output_format output_schema response_schema json_schema": "response_format",
+    }
+)
+_BELOW: Final = " under 'settings'"
+# The names of options, where they belong at each level, and where at all others.
+_OPTIONS: Final[tuple[tuple[Mapping[str, str], Mapping[Level, str], str], ...]] = (
+    (_SETTINGS, {"file": _BELOW, "case": _BELOW, "settings": ""}, f"{_BELOW}, of the case or of the file"),
+    (
+        _BESIDE_SETTINGS,
+        {"file": "", "case": "", "settings": " beside 'settings'"},
+        " beside 'input_messages', or at the top of the file",
+    ),
+)
+# Cases of other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
+OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
+_OTHER_FORMAT: Final = (
+    "this is the format of promptfoo and of today's AgentV, which this version does not read: run the file with that "
+    "tool, or write its cases under 'evalcases', each with an 'id' and its 'input_messages'"
+)
+_CHECKS: Final = "write 'checks', a list of {type: TYPE, value: ...}"
+_IN_THE_PROVIDER: Final = (
+    "it is an argument of a provider; override the provider's fixture, such as openai_provider, to set it"
+)
+_SYSTEM_PROMPT: Final = "write 'metadata: {systemPrompt: ...}', or a message with the role system"
+_ATTACHMENT: Final = "write a part {type: file, value: PATH} in the 'content' of a message"
+_IMAGE: Final = "write a part {type: image, value: PATH} in the 'content' of a message"
+_IN_A_CASE: Final = "it belongs in a case, under 'evalcases'"
+
+_FILE_AND_CASE: Final = _table(
+    {
+        "providers models targets": "write 'provider', which may be a list",
+        "assert asserts assertions scorer scorers scores metrics graders grader judge threshold": _CHECKS,
+        "system system_prompt system_message instructions developer": _SYSTEM_PROMPT,
+        "guidelines": "write 'guideline_patterns', a list of globs",
+        "variables inputs": "write 'vars'",
+        "rows data_set parameters params": "write 'parametrize'",
+        "epochs trials num_trials repetitions num_repetitions samples_per_case": "write 'repeat'",
+        "success_rate pass_threshold min_pass_rate required_pass_rate": "write 'pass_rate'",
+        "markers marks labels": "write 'tags'",
+        "skip disabled": "write 'tags: [skip]'",
+        "only": "select the case on the command line: -k, or its node id",
+        "files attachments input_files": _ATTACHMENT,
+        "images image": _IMAGE,
+        "config options generation_config model_config": "write 'settings'",
+        "api_key base_url endpoint api_version timeout timeout_seconds max_retries retries": _IN_THE_PROVIDER,
+    }
+)
+_LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
+    "file": _FILE_AND_CASE
+    | dict.fromkeys(map(_key, OTHER_FORMATS), _OTHER_FORMAT)
+    | _table(
+        {
+            "cases eval_cases evals examples samples test_cases": "write 'evalcases'",
+            "prompt prompts messages question": "write the messages of each case as its 'input_messages'",
+            "default_test defaults": "write what all cases share at the top of the file, beside 'evalcases'",
+            "id input_messages input expected_messages expected_output outcome role content": _IN_A_CASE,
+            "name title": "write 'description'",
+        }
+    ),
+    "case": _FILE_AND_CASE
+    | _table(
+        {
+            "evalcases $schema": "it belongs at the top of the file",
+            "prompt prompts messages question query conversation turns": "write 'input_messages'",
+            "expected ideal reference reference_answer answer expected_answer golden output outputs": (
+                "write 'expected_messages'"
+            ),
+            "criteria criterion rubric expected_behavior": "write 'outcome'",
+            "name title case_id test_id": "write 'id'",
+            "role content": "it belongs in a message of 'input_messages'",
+        }
+    ),
+    "settings": _table(
+        {
+            "provider": "it belongs beside 'settings'",
+            "system system_prompt": _SYSTEM_PROMPT,
+            "api_key base_url endpoint api_version timeout timeout_seconds max_retries retries": _IN_THE_PROVIDER,
+        }
+    ),
+    "message": _table(
+        {
+            "text value parts message body": "write 'content'",
+            "from speaker author": "write 'role'",
+            "function_call": "write 'tool_calls'",
+            "call_id tool_use_id": "write 'tool_call_id'",
+            "files attachments": _ATTACHMENT,
+            "images image": _IMAGE,
+            "type": "it belongs in a part, in the list 'content'",
+        }
+    ),
+    "part": _table(
+        {
+            "text content data": "write 'value'",
+            "path filename file_path src url": "write 'value'",
+            "role": "it belongs in the message, beside 'content'",
+        }
+    ),
+}
+
+
+# The roles of OpenAI's later models, LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
+_ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
+
+
+def explain_foreign_key(level: Level, key: str) -> str:
+    """Say what to write instead of a key that is unknown at a level; `""` if nothing is known about it."""
+    word = _key(key)
+    explanation = _LEVELS[level].get(word, "")
+    for names, places, elsewhere in _OPTIONS:
+        if not explanation and word in names:
+            name = names[word]
+            explanation = f"write {'it' if key == name else repr(name)}{places.get(level, elsewhere)}"
+    return explanation
+
+
+def explain_ineffective_setting(key: str, place: str) -> str:
+    """Say where a setting belongs that stands where it has no effect; `""` for what does not look like a setting."""
+    name = _SETTINGS.get(_key(key))
+    if name is not None:
+        return f"write it under 'settings', as {name!r}" if name != key else "write it under 'settings'"
+    name = _BESIDE_SETTINGS.get(_key(key))
+    if name is None:
+        return ""
+    return f"write {name!r} beside {place!r}" if name != key else f"write it beside {place!r}"

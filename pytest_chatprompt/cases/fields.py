@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.text.json_data import checked, invalid, unexpected
+from pytest_chatprompt.text.json_data import checked, invalid, unexpected, without_extensions
 from pytest_chatprompt.wording import did_you_mean
 
 NameKind = Literal["provider", "check"]
@@ -102,29 +102,17 @@ def value_kind(value: Any) -> str:
 class StrictModel(BaseModel):
     """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
 
-    Attributes:
-        level: the level of an eval file that the model is for; `None` for a part of another level.
-        field_names: the names of its fields. `model_fields` is a property, and takes longer than validating a message.
+    `level` is the level of an eval file that the model is for; `None` for a part of another level.
     """
 
     level: ClassVar[Level | None] = None
-    field_names: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        cls.field_names = frozenset(cls.model_fields)
 
     @model_validator(mode="before")
     @classmethod
     def _drop_extension_keys(cls, data: Any) -> Any:
-        # Most mappings have no other keys than the model, and are used as they are.
-        if isinstance(data, dict) and not cls.field_names.issuperset(data):
-            # The parser reports a key that is not a string.
-            return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
-        return data
+        return without_extensions(data) if isinstance(data, dict) else data
 
 
 # The union of what the vendors take: each takes some of them.

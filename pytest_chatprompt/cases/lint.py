@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
 from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position, UnexpectedValue, YamlProblem
@@ -64,21 +65,15 @@ _STAND_INS: Final = (
     *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
     ("expected_outcome", "outcome"),
 )
-# Most cases have none of them.
-_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(key for key, _ in _STAND_INS)})
 _Entries = Mapping[str, Entry]
 
 
 def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnostic]:
-    """Find the keys of a valid eval file that have no effect.
-
-    Returns:
-        In this order: the first key that would grade, with the names of the others; then each of the other keys at its
-        first place.
-    """
+    """Find the keys of a valid eval file that have no effect: graders as one, others at their first place."""
     grading: list[tuple[Position, str | None, str]] = []
     others: dict[str, Diagnostic] = {}
-    for case_id, entries in _levels(document):
+    cases = [(case.find(("id",)).value, case.value) for case in document.find(("evalcases",)).value]
+    for case_id, entries in [(None, document.value), *cases]:
         grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
         for position, name, text in (*_lost_settings(entries), *_lost_stand_ins(entries)):
             others.setdefault(name, Diagnostic(shown_path, *position, text, case_id))
@@ -93,14 +88,6 @@ def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnosti
     yield from others.values()
 
 
-def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
-    """The keys of the file, and those of each case with its id."""
-    yield None, document.value
-    for case in document.find(("evalcases",)).value:
-        if not _SUSPECTS.isdisjoint(case.value):
-            yield case.find(("id",)).value, case.value
-
-
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
     for name in _GRADING:
         if name in entries and _has_content(entries[name]):
@@ -112,13 +99,7 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
-        inner = _inner(entries, place)
-        if not inner:
-            continue
-        # Most eval files have neither mapping.
-        from pytest_chatprompt.cases.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
-
-        for key, entry in inner.items():
+        for key, entry in _inner(entries, place).items():
             explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
             if explanation:
                 name = f"{place}.{key}"

@@ -10,12 +10,14 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, Origin, YamlSource
+from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
+from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
 from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
 from pytest_chatprompt.cases.lint import find_ambiguous_scalars, find_ineffective_keys, problems_that_matter
 from pytest_chatprompt.cases.message import expand_tree
-from pytest_chatprompt.cases.rows import InvalidRow, Row, make_rows
-from pytest_chatprompt.cases.shared_keys import SharedKeys, is_valid_tag
+from pytest_chatprompt.cases.origin import Origin, YamlSource
+from pytest_chatprompt.cases.request_options import merge_settings_of_case
+from pytest_chatprompt.cases.rows import DatasetNameError, InvalidRow, Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.text.json_data import FrozenDict, freeze
@@ -46,12 +48,7 @@ class EvalFileKeys(SharedKeys, defer_build=False):
 
 
 class CaseTemplate(NamedTuple):
-    """A case with variables, and one of its rows.
-
-    Args:
-        case: the case as its author wrote it, with the file's defaults filled in.
-        row: the row; `None` if it has `vars` alone.
-    """
+    """A case as its author wrote it, with variables, and one of its rows; `None` if it has `vars` alone."""
 
     case: EvalCase
     row: Row | None = None
@@ -92,11 +89,7 @@ class CaseTemplate(NamedTuple):
         return self.case.origin
 
     def render(self) -> EvalCase:
-        """Fill in the variables.
-
-        Raises:
-            EvalFileError: a text of it cannot be rendered.
-        """
+        """Fill in the variables; an `EvalFileError` if a text cannot be rendered."""
         # Most cases have no variables, and need nothing of it.
         from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
 
@@ -116,12 +109,8 @@ def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
 class InvalidCase(NamedTuple):
     """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
 
-    Args:
-        id: its id.
-        tags: the file's tags and its own valid ones, so that `-m` selects it as it would the valid case.
-        line: the 1-based line on which it begins.
-        error: all of its problems.
-        row_id: the id of the row that is invalid; `None` if the whole case is.
+    Its tags are the file's and its own valid ones, so that `-m` selects it as it would the valid case.
+    It has a `row_id` if only that row is invalid.
     """
 
     id: str
@@ -208,10 +197,8 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            from pytest_chatprompt.cases.foreign_keys import OTHER_FORMATS  # noqa: PLC0415 - most files are valid
-
             is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
-            for position, text in _explain(error, document, EvalFileKeys):
+            for position, text in explain_validation_error(error, document, EvalFileKeys):
                 # The error at the key of the other format also says that `evalcases` is missing.
                 if not (is_other_format and text == "missing key 'evalcases'"):
                     self.add_diagnostic(position, text)
@@ -230,9 +217,7 @@ class _EvalFileLoader:
                 continue
             case_id = node.find(("id",))
             if not isinstance(case_id.value, str) or not case_id.value.strip():
-                from pytest_chatprompt.cases.diagnostics import describe_value  # noqa: PLC0415 - most ids are valid
-
-                description = describe_value(case_id, with_hint=True)
+                description = case_id.describe(with_hint=True)
                 self.add_diagnostic(case_id.position, f"'id' must be a string that is not blank, but is {description}")
             elif case_id.value in first_lines:
                 text = f"the id {case_id.value!r} is used twice, first on line {first_lines[case_id.value]}"
@@ -246,7 +231,7 @@ class _EvalFileLoader:
         try:
             case = EvalCase.model_validate(data)
         except ValidationError as error:
-            return self.invalid_case(_explain(error, node, EvalCase), node, data, file_keys)
+            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
         ambiguous = [
             problem
             for index, message in enumerate(case.input_messages)
@@ -284,14 +269,11 @@ class _EvalFileLoader:
             if isinstance(row, Row):
                 yield CaseTemplate(case, row)
             else:
-                diagnostic = Diagnostic(row.path, *row.position, row.text, case_id=f"{case.id}[{row.id}]")
+                diagnostic = Diagnostic(row.path, row.line, row.column, row.text, case_id=f"{case.id}[{row.id}]")
                 yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> _Rows | EvalFileError:
         if node.position not in self.rows:
-            # Few eval files have rows.
-            from pytest_chatprompt.cases.datasets import DatasetNameError, load_dataset, read_nodes  # noqa: PLC0415
-
             try:
                 if isinstance(parametrize, str):
                     self.rows[node.position] = load_dataset(parametrize, self.path.parent, self.root)
@@ -345,9 +327,6 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         # A case that has no tools at all has none to choose from.
         merged.pop("tool_choice", None)
     if file.settings is not None and case.settings is not None:
-        # Most eval files have no settings.
-        from pytest_chatprompt.cases.request_options import merge_settings_of_case  # noqa: PLC0415
-
         merged["settings"] = merge_settings_of_case(file.settings, case.settings)
     if case.vars is not None or file.vars is not None or (case.parametrize or file.parametrize) is not None:
         merged["vars"] = freeze({**(file.vars or {}), **(case.vars or {})})
@@ -366,15 +345,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
 
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
-    """The `guideline_patterns` of the nearest `.agentv/config.yaml`; empty if there is none, or it has none.
-
-    Args:
-        folder: where to look first; then each folder above it, up to the root folder.
-        root: pytest's root folder.
-
-    Raises:
-        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
-    """
+    """The `guideline_patterns` of the nearest `.agentv/config.yaml`, up to the root folder; empty for none."""
     path = find_agentv_file("config.yaml", folder, root)
     if path is None:
         return ()
@@ -382,10 +353,3 @@ def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     from pytest_chatprompt.cases.agentv import read_guideline_patterns  # noqa: PLC0415
 
     return read_guideline_patterns(path, root)
-
-
-def _explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
-    # Most eval files are valid, and it imports the models of keys that most of them do not have.
-    from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415
-
-    return explain_validation_error(error, node, model)

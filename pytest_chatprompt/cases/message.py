@@ -5,10 +5,9 @@ from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.text.json_data import FrozenDict, check_json, freeze, to_json_text
+from pytest_chatprompt.text.json_data import check_json, freeze, invalid, to_json_text
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Entry, Node
 
@@ -39,9 +38,9 @@ class TextPart(StrictModel):
     def _check_source(self) -> Self:
         given = {"value", "file"} & self.model_fields_set
         if not given:
-            raise PydanticCustomError("invalid_value", "missing key 'value'")
+            raise invalid("missing key 'value'")
         if len(given) > 1:
-            raise PydanticCustomError("invalid_value", "a text has a 'value' or a 'file', not both; remove one")
+            raise invalid("a text has a 'value' or a 'file', not both; remove one")
         return self
 
 
@@ -132,15 +131,11 @@ class ToolCall(StrictModel):
 
 def _content_kind(value: Any) -> str:
     """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
-    # Most contents are a text, and to find that something is no `Mapping` takes far longer.
-    if isinstance(value, str):
-        return "string"
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 
-def _read_mapping(data: Any) -> FrozenDict:
-    frozen: FrozenDict = freeze(check_json(_dates_as_text(data)))
-    return frozen
+def _read_mapping(data: Any) -> Any:
+    return freeze(check_json(_dates_as_text(data)))
 
 
 def _dates_as_text(data: Any) -> Any:
@@ -204,14 +199,11 @@ class EvalMessage(StrictModel):
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:
         if self.tool_calls and self.role != "assistant":
-            text = "'tool_calls' belongs in an assistant message, but the role is '{role}'"
-            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+            raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
         if self.tool_call_id is not None and self.role != "tool":
-            text = "'tool_call_id' belongs in a tool message, but the role is '{role}'"
-            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+            raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
-            text = "missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it"
-            raise PydanticCustomError("invalid_value", text)
+            raise invalid("missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it")
         return self
 
     @property
@@ -229,11 +221,7 @@ class EvalMessage(StrictModel):
 def read_expected_messages(data: Any) -> tuple[Any, ...]:
     """Read a reference answer, which may be any data, because it is never sent (rule A7).
 
-    Args:
-        data: a list, or what stands for a list with one item; `None` for none.
-
-    Returns:
-        An `EvalMessage` for each item that is a valid message; any other item as frozen data.
+    Each item that is a valid message becomes an `EvalMessage`, any other frozen data.
     """
     items = data if isinstance(data, list | tuple) else () if data is None else (data,)
     return tuple(_read_expected_message(item) for item in items)
@@ -247,13 +235,7 @@ def _read_expected_message(data: Any) -> Any:
 
 
 class Shorthand(NamedTuple):
-    """A key of AgentV that stands for messages.
-
-    Args:
-        key: the short one.
-        messages_key: the one that it stands for.
-        role: the role of the message, if it is not a list of messages.
-    """
+    """A key of AgentV that stands for messages; a value that is no list of messages is one with the role."""
 
     key: str
     messages_key: str
@@ -267,11 +249,7 @@ _Form = Literal["messages", "message", "content"]
 
 
 def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the messages that the shorthands of a case stand for.
-
-    Args:
-        case: plain data; where it has the messages too, the shorthand has no effect.
-    """
+    """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
     for shorthand in SHORTHANDS:
         value = case.get(shorthand.key)

@@ -25,6 +25,7 @@ from pytest_chatprompt.cases.fields import (
     StrictModel,
     TopP,
     TupleOf,
+    WrittenAs,
     check_data_path,
     is_integer,
     is_number,
@@ -98,15 +99,8 @@ class _Levels(BaseModel):
     by_provider: dict[str, RequestSettings] = Field(alias="<providers>")
 
 
-def read_settings(data: Any) -> FrozenDict | None:
-    """Check the settings of a file or a case.
-
-    Args:
-        data: settings by name, and mappings of settings by the name of a provider; `None` for none.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+def read_settings(data: Any) -> Any:
+    """Check the settings of a file or a case: those for all providers, and mappings of them by provider."""
     if data is None:
         return None
     if not isinstance(data, Mapping):
@@ -115,21 +109,15 @@ def read_settings(data: Any) -> FrozenDict | None:
     by_provider = {name: without_extensions(settings[name]) for name in provider_names(settings)}
     own = {name: value for name, value in settings.items() if name not in by_provider}
     _Levels.model_validate({"<settings>": own, "<providers>": by_provider})
-    frozen: FrozenDict = freeze({**own, **by_provider})
-    return frozen
+    return freeze({**own, **by_provider})
 
 
-def read_request_settings(data: Any) -> FrozenDict:
-    """Check the settings of a request, which is for one provider.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+def read_request_settings(data: Any) -> Any:
+    """Check the settings of a request, which is for one provider."""
     if not isinstance(data, Mapping):
         raise unexpected("a mapping")
     RequestSettings.model_validate(data)
-    frozen: FrozenDict = freeze(data)
-    return frozen
+    return freeze(data)
 
 
 def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -163,12 +151,7 @@ def _without(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str
 
 
 def settings_for(provider_name: str | None, settings: Mapping[str, Any]) -> FrozenDict:
-    """The settings for one provider: those under its name win over those for all.
-
-    Args:
-        provider_name: the name by which it was asked for; `None` for none, which has no settings of its own.
-        settings: as `read_settings` gives them.
-    """
+    """The settings for one provider: those under the name by which it was asked for win over those for all."""
     names = provider_names(settings)
     own = {name: value for name, value in settings.items() if name not in names}
     return merge_settings(own, settings[provider_name] if provider_name in names else {})
@@ -289,15 +272,8 @@ class _Tools(BaseModel):
     ] = Field(alias="<tools>")
 
 
-def read_tools(data: Any) -> tuple[FrozenDict, ...]:
-    """Check a list of tools.
-
-    Args:
-        data: a list of mappings; it may be empty.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+def read_tools(data: Any) -> Any:
+    """Check a list of tools."""
     if not isinstance(data, list | tuple):
         raise unexpected("a list of tools")
     _Tools.model_validate({"<tools>": data})
@@ -305,23 +281,16 @@ def read_tools(data: Any) -> tuple[FrozenDict, ...]:
     for index, tool in enumerate(data):
         if tool["type"] == "custom" and not _has_name(tool.get("custom", tool)):
             raise error_at((index,), invalid("missing key 'name'; a custom tool has one"))
-    return tuple(freeze(_without_extensions(tool)) for tool in data)
+    return tuple(freeze(_own_keys(tool)) for tool in data)
 
 
-def _without_extensions(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _own_keys(tool: Mapping[str, Any]) -> dict[str, Any]:
     own = without_extensions(tool)
     return own | {"function": without_extensions(own["function"])} if _tool_shape(tool) == "<chat>" else own
 
 
-def read_tool_choice(data: Any) -> str | FrozenDict | None:
-    """Check a `tool_choice`.
-
-    Args:
-        data: `auto`, `none`, `required`, or a mapping that names one tool or several; `None` for none.
-
-    Raises:
-        PydanticCustomError: what is wrong with it.
-    """
+def read_tool_choice(data: Any) -> Any:
+    """Check a `tool_choice`."""
     if data is None:
         return None
     if isinstance(data, str):
@@ -331,8 +300,7 @@ def read_tool_choice(data: Any) -> str | FrozenDict | None:
         raise invalid(f"unknown tool_choice: {data!r}; {hint}")
     if not isinstance(data, Mapping) or not _is_choice(check_json(data)):
         raise unexpected(f"{', '.join(TOOL_CHOICES)} or {_NAMED_CHOICE}")
-    frozen: FrozenDict = freeze(without_extensions(data))
-    return frozen
+    return freeze(without_extensions(data))
 
 
 ToolChoiceWord = Annotated[str, SchemaKeywords(lambda: {"enum": [*TOOL_CHOICES]})]
@@ -432,15 +400,8 @@ def format_model(data: Any) -> type[StrictModel]:
     return ChatSchemaFormat if "json_schema" in data else FlatSchemaFormat
 
 
-def read_response_format(data: Any) -> FrozenDict | None:
-    """Check a `response_format`.
-
-    Args:
-        data: a mapping; `None` for none.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with it.
-    """
+def read_response_format(data: Any) -> Any:
+    """Check a `response_format`."""
     if data is None:
         return None
     if not isinstance(data, Mapping):
@@ -451,44 +412,54 @@ def read_response_format(data: Any) -> FrozenDict | None:
     own = without_extensions(data)
     if "json_schema" in own:
         own["json_schema"] = without_extensions(own["json_schema"])
-    frozen: FrozenDict = freeze(own)
-    return frozen
+    return freeze(own)
 
 
-def read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
+def read_tools_or_path(data: Any) -> Any:
     """Check the `tools` of a file or a case, which may be the path of a file with them; `""` is none at all."""
     if isinstance(data, str):
         return data and check_data_path(data, "a list of tools")
     return None if data is None else read_tools(data)
 
 
-def read_format_or_path(data: Any) -> str | FrozenDict | None:
+def read_format_or_path(data: Any) -> Any:
     """Check the `response_format` of a file or a case, which may be the path of a file with it."""
     return (
         check_data_path(data, "a mapping with the key 'type'") if isinstance(data, str) else read_response_format(data)
     )
 
 
-# What authors write, for the JSON Schema.
-WRITTEN_TYPES: Final[Mapping[str, Any]] = {
-    "settings": WrittenSettings | None,
-    "tools": DataPath | TupleOf[Tool] | None,
-    "tool_choice": ToolChoiceWord | ToolChoice | None,
-    "response_format": DataPath | ResponseFormat | None,
-}
+_Data = Mapping[str, Any]
+# Of an eval file or a case: `None` if it is not set. Tools and a format may be the path of a file.
+Settings = Annotated[_Data | None, PlainValidator(read_settings), WrittenAs(lambda: WrittenSettings | None)]
+ToolsOrPath = Annotated[
+    str | tuple[_Data, ...] | None,
+    PlainValidator(read_tools_or_path),
+    WrittenAs(lambda: DataPath | TupleOf[Tool] | None),
+]
+ToolChoiceOrWord = Annotated[
+    str | _Data | None, PlainValidator(read_tool_choice), WrittenAs(lambda: ToolChoiceWord | ToolChoice | None)
+]
+FormatOrPath = Annotated[
+    str | _Data | None, PlainValidator(read_format_or_path), WrittenAs(lambda: DataPath | ResponseFormat | None)
+]
+# Of a request.
+SettingsOfRequest = Annotated[_Data, PlainValidator(read_request_settings)]
+ToolsOfRequest = Annotated[tuple[_Data, ...], PlainValidator(read_tools)]
+FormatOfRequest = Annotated[_Data | None, PlainValidator(read_response_format)]
 
 
 class _ToolsFile(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
-    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)]
+    tools: ToolsOfRequest
 
 
 class _FormatFile(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
     # An empty YAML file is null, which is not a format.
-    response_format: Annotated[Mapping[str, Any], PlainValidator(lambda data: read_response_format(data or ""))]
+    response_format: Annotated[_Data, PlainValidator(lambda data: read_response_format(data or ""))]
 
 
 # The files that `tools` and `response_format` may name.

@@ -14,10 +14,10 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from pytest_chatprompt.cases.case import EvalCase, YamlSource, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
+from pytest_chatprompt.cases.origin import YamlSource
 from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, MAX_CASE_BYTES, TOO_LARGE_CASE, utf8_size
 from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
@@ -54,13 +54,7 @@ class TemplateOutputError(Exception):
 
 
 class UndefinedNameError(UndefinedError):
-    """A template uses a name that does not exist.
-
-    Args:
-        name: the name.
-        owner: the value that has no such attribute; `missing` for a variable.
-        message: Jinja's words.
-    """
+    """A template uses a name that does not exist: a variable if `owner` is `missing`, else an attribute of `owner`."""
 
     def __init__(self, name: str, owner: Any, message: str) -> None:
         self.name = name
@@ -71,11 +65,8 @@ class UndefinedNameError(UndefinedError):
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     """Fill in the variables of a case, and those of a row, which win.
 
-    Returns:
-        The case, with all of its variables in `vars`, and the row in its origin.
-
     Raises:
-        EvalFileError: a text is not a valid template, uses an unknown name, or fails; one problem for each text.
+        EvalFileError: texts are not valid templates, use unknown names, or fail; one problem for each text.
     """
     variables = {**thaw(case.vars or {}), **(row.values if row else {})}
     rendered = case.model_copy(update={"vars": freeze(variables)})
@@ -94,11 +85,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
 
 
 def render_text(template: str, variables: Mapping[str, Any]) -> str:
-    """Fill variables into a text that stands in a file of its own.
-
-    Raises:
-        TextTemplateError: it is not a valid template, uses an unknown name, or fails.
-    """
+    """Fill variables into a text that stands in a file of its own."""
     if "{" not in template:
         return template
     values = thaw(variables)
@@ -244,23 +231,17 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-@lru_cache(maxsize=1)
-def _sandbox() -> _Sandbox:
-    return _Sandbox()
+_SANDBOX: Final = _Sandbox()
 
 
 # The rows of a case share its templates.
 @lru_cache(maxsize=500)
 def _compile(text: str) -> Template:
-    return _sandbox().compile_text(text)
+    return _SANDBOX.compile_text(text)
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
-    """Render a template with plain JSON data.
-
-    Raises:
-        Exception: the template is not valid, uses an unknown name, or fails as it calculates; any type of exception.
-    """
+    """Render a template with plain JSON data; an error in it may raise any type of exception."""
     chunks, size = [], 0
     for chunk in _compile(text).generate(variables):
         chunks.append(chunk)
@@ -288,7 +269,7 @@ def explain_template_error(error: Exception, template: str, variables: Mapping[s
             unknown = _UNKNOWN.search(message)
             if unknown is not None:
                 kind, name = unknown.groups()
-                names = _sandbox().filters if kind == "filter" else _sandbox().tests
+                names = _SANDBOX.filters if kind == "filter" else _SANDBOX.tests
                 suggestion = did_you_mean(name, filter(str.isidentifier, names))
                 text = f"unknown {kind} {name!r}" + (f"; {suggestion}" if suggestion else "")
                 return TemplateProblem(_find_word(template, line, name), text)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel
 
-from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.cases.fields import StrictModel
-from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.text.json_data import thaw
 
 # Called with a path as its author wrote it, the key that names it, and a model with this key.

@@ -14,9 +14,8 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
-from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
 from pytest_chatprompt.grading.check import NEGATION, Check

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
@@ -38,9 +39,7 @@ _MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
 class AttachmentError(Exception):
     """A file that a case names is missing, outside the root folder, or not text.
 
-    Args:
-        text: what is wrong, and what to do.
-        media_type: of a file that is an image, a document or an audio file, and no text; else `""`.
+    It has a `media_type` if the file is an image, a document or an audio file.
     """
 
     def __init__(self, text: str, media_type: str = "") -> None:
@@ -67,11 +66,7 @@ class FileReader:
     _parsed: dict[tuple[Path, type[BaseModel]], Any] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
-        """Find a file that a case names.
-
-        Args:
-            name: the path as the author wrote it, with `/`; a leading `/` stands for the root folder.
-            folder: the eval file's folder, where the search begins; it goes on in each folder above, up to the root.
+        """Find a file that a case names, beside the eval file or in a folder above it, up to the root.
 
         Raises:
             AttachmentError: there is no such file, or it is outside the root folder.
@@ -86,10 +81,7 @@ class FileReader:
         return found
 
     def read(self, path: Path, name: str) -> str:
-        """Read a file that `find` found.
-
-        Returns:
-            Its text by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
+        """The text of a file by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
 
         Raises:
             AttachmentError: it cannot be read as text.
@@ -101,7 +93,7 @@ class FileReader:
         return "".join(self._read_text(path, name))
 
     def read_bytes(self, path: Path, name: str) -> bytes:
-        """Read a file of any content that `find` found.
+        """The content of a file.
 
         Raises:
             AttachmentError: it cannot be read.
@@ -131,12 +123,6 @@ class FileReader:
     def read_definition(self, name: str, folder: Path, key: str, model: type[BaseModel]) -> Any:
         """Read the value of a key that stands in a JSON or YAML file of its own; a file is parsed once.
 
-        Args:
-            name: the path as the author wrote it.
-            folder: the eval file's folder.
-            key: the key that names the file.
-            model: a model with this key, which the value has to fit.
-
         Raises:
             AttachmentError: there is no such file, or it cannot be read.
             EvalFileError: it is not valid JSON or YAML, or the value does not fit.
@@ -145,9 +131,6 @@ class FileReader:
         path = self.find(name, folder).path
         text = self.read(path, name)
         if (path, model) not in self._parsed:
-            # Most cases name no such file.
-            from pytest_chatprompt.cases.definition_file import parse_definition_file  # noqa: PLC0415
-
             self._parsed[path, model] = parse_definition_file(text, shown_path(path, self.root), key, model)
         return self._parsed[path, model]
 
@@ -167,10 +150,6 @@ def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | Non
         paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
         patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
             A leading `./` says nothing.
-
-    Returns:
-        The first pattern that matches one of the paths, or `None` if the file is not a guideline: no pattern matches,
-        or an exclusion does.
 
     Raises:
         InvalidPatternError: the braces of a pattern expand to too many patterns, or matching it could take minutes.
@@ -250,10 +229,7 @@ class Attachment:
 
 
 def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
-    """Read every file that the `input_messages` of a case name.
-
-    Returns:
-        The attachments by path as written, in the order of first mention; empty if the case names no file.
+    """Read every file that the `input_messages` of a case name, by path as written.
 
     Raises:
         EvalFileError: files are missing, unreadable or outside the root folder, or no media of their type; one problem

@@ -79,10 +79,7 @@ class Media:
 
 
 def media_of_url(kind: MediaKind, value: str) -> Media | None:
-    """Make media of a URL.
-
-    Returns:
-        The media; `None` if the value is a path.
+    """Make media of a URL; `None` if the value is a path.
 
     Raises:
         MediaError: it is a URL that cannot be sent, or it holds something else.
@@ -112,11 +109,7 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
 
 
 def media_of_file(kind: MediaKind, name: str, content: bytes) -> Media:
-    """Make media of a file.
-
-    Raises:
-        MediaError: it is something else.
-    """
+    """Make media of a file; a `MediaError` if it is something else."""
     return Media(kind, name, _media_type(kind, content, f"file {name}"), content)
 
 
@@ -155,11 +148,7 @@ Content = str | tuple[ContentPart, ...] | None
 
 
 def join_parts(parts: Iterable[ContentPart], separator: str) -> str | tuple[ContentPart, ...]:
-    """Join texts that follow each other (rule A1); media stay apart.
-
-    Returns:
-        One text if there are no media.
-    """
+    """Join texts that follow each other (rule A1); media stay apart. Without media it is one text."""
     joined: list[ContentPart] = []
     for is_text, group in groupby(parts, key=lambda part: isinstance(part, str)):
         run = list(group)
@@ -226,7 +215,9 @@ class ChatMessage:
         """
         content: Any = self.content
         if isinstance(content, tuple):
-            content = [part.as_dict() if isinstance(part, Media) else _text_part(part) for part in content]
+            content = [
+                part.as_dict() if isinstance(part, Media) else {"type": "text", "value": part} for part in content
+            ]
         data: dict[str, Any] = {"role": self.role, "content": content}
         if self.name is not None:
             data["name"] = self.name
@@ -240,19 +231,8 @@ class ChatMessage:
 ChatPrompt = tuple[ChatMessage, ...]
 
 
-def _text_part(text: str) -> dict[str, str]:
-    return {"type": "text", "value": text}
-
-
 def describe_messages(messages: Sequence[ChatMessage]) -> str:
-    """Refer to messages by their numbers, or by their role where they have none.
-
-    Args:
-        messages: at least one; those without numbers have the same role.
-
-    Returns:
-        `message 2`, `messages 2 and 3`, `assistant message` or `tool messages`.
-    """
+    """Refer to messages by their numbers, or by their role where they have none: `message 2`, `tool messages`."""
     numbers = [message.number for message in messages if message.number is not None]
     if numbers:
         return message_numbers(numbers)

@@ -42,12 +42,7 @@ def is_blank(text: str) -> bool:
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:
-    """Render a part: as text, or as media; a guideline becomes a reference.
-
-    Raises:
-        MediaError: it is a URL that cannot be sent; `read_attachments` reports it before.
-        LookupError: its file is not among the attachments, or there as text only.
-    """
+    """Render a part: as text, or as media; a guideline becomes a reference."""
     match part:
         case TextPart():
             return part.value if part.file is None else attachments[part.file].verbatim
@@ -86,11 +81,7 @@ class RenderedMessage(NamedTuple):
 
 
 def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -> tuple[RenderedMessage, ...]:
-    """Render the messages of a case.
-
-    Returns:
-        One for each message, in the same order; the ones that rules A5 and B5 drop have a `drop_reason`.
-    """
+    """Render the messages of a case; the ones that rules A5 and B5 drop have a `drop_reason`."""
     rendered = tuple(_render(number, message, attachments) for number, message in enumerate(messages, start=1))
     if all(message.drop_reason for message in rendered):
         # Rule B5: no message is left, so those that hold only guidelines stay, to have something to send.
@@ -101,9 +92,6 @@ def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -
 def _render(
     number: int, message: EvalMessage, attachments: Attachments, *, keep_references: bool = False
 ) -> RenderedMessage:
-    if isinstance(message.content, str) and not is_blank(message.content):
-        # Most messages are a text, which is sent as it is.
-        return RenderedMessage(number, message, message.content)
     parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []
@@ -148,12 +136,7 @@ GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 # The cases of a file usually share their guidelines, so most blocks are the same.
 @lru_cache(maxsize=8)
 def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
-    """Write the guideline block.
-
-    Returns:
-        The heading and the contents, each below its path if there are several; `""` for no guidelines. A guideline
-        with nothing but white space in it does not count.
-    """
+    """Write the guideline block: the contents, each below its path if there are several; blank ones do not count."""
     visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
     if len(visible) == 1:
         return block_of_texts([visible[0].content])
@@ -209,7 +192,11 @@ def convert(
     sent = [message for message in messages if not message.drop_reason]
     system_messages = [message for message in sent if message.source.role == "system"]
     turns = [_chat_message(message) for message in sent if message.source.role != "system"]
-    guidelines = _unique_guidelines(messages)
+    # A file that is written in two ways is one guideline.
+    first_mentions: dict[Path, Attachment] = {}
+    for guideline in (each for message in messages for each in message.guidelines):
+        first_mentions.setdefault(guideline.path, guideline)
+    guidelines = tuple(first_mentions.values())
     block = guideline_block(guidelines)
     if system_messages:
         prompt = [part for message in system_messages for part in content_parts(message.content)]
@@ -218,29 +205,14 @@ def convert(
     else:
         prompt = [default_system_prompt or ""] if block else []
     content = join_parts((part for part in (*prompt, block) if part), "\n\n")
-    system = [_system_message(content, system_messages)] if content else []
+    only = system_messages[0] if len(system_messages) == 1 else None
+    system = ChatMessage("system", content, name=only and only.source.name, number=only and only.number)
     adjustments = list(_adjustments(messages, system_messages))
     if system_messages and system_prompt:
         numbers = message_numbers([message.number for message in system_messages])
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
-    return ConversionResult((*system, *turns), guidelines, tuple(adjustments))
-
-
-def _unique_guidelines(messages: Sequence[RenderedMessage]) -> tuple[Attachment, ...]:
-    """Each guideline once, at its first mention; a file that is written in two ways is one guideline."""
-    first_mentions: dict[Path, Attachment] = {}
-    for message in messages:
-        for guideline in message.guidelines:
-            first_mentions.setdefault(guideline.path, guideline)
-    return tuple(first_mentions.values())
-
-
-def _system_message(content: str | tuple[ContentPart, ...], system_messages: Sequence[RenderedMessage]) -> ChatMessage:
-    if len(system_messages) == 1:
-        (only,) = system_messages
-        return ChatMessage("system", content, name=only.source.name, number=only.number)
-    return ChatMessage("system", content)
+    return ConversionResult((*([system] if content else ()), *turns), guidelines, tuple(adjustments))
 
 
 def _chat_message(message: RenderedMessage) -> ChatMessage:
@@ -282,13 +254,7 @@ def _system_adjustments(message: RenderedMessage, system_messages: Sequence[Rend
 
 
 class TranscriptTurn(NamedTuple):
-    """A turn of a transcript.
-
-    Args:
-        role: in lower case.
-        content: its text.
-        calls: the tool calls that it makes, each its name and its arguments.
-    """
+    """A turn of a transcript, with the name and the arguments of each tool call."""
 
     role: str
     content: str
@@ -296,15 +262,13 @@ class TranscriptTurn(NamedTuple):
 
 
 def render_transcript(messages: Sequence[RenderedMessage]) -> str:
-    """Write messages as a transcript.
-
-    Args:
-        messages: rendered, in the order in which the author wrote them; dropped ones are left out.
-
-    Returns:
-        The turns, each with its `[Role]:` marker; the content alone if the only turn is the user's; `""` for no turns.
-    """
-    return write_transcript([_turn(message) for message in messages if not message.drop_reason])
+    """Write messages as a transcript, each with its marker `[Role]:`; if only the user speaks, without."""
+    turns = []
+    for message in messages:
+        if not message.drop_reason:
+            calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
+            turns.append(TranscriptTurn(message.source.role, content_text(message.content), calls))
+    return write_transcript(turns)
 
 
 def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
@@ -312,11 +276,6 @@ def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
     if len(turns) == 1 and turns[0].role == "user":
         return turn_content(turns[0])
     return "\n".join(map(_marked, turns))
-
-
-def _turn(message: RenderedMessage) -> TranscriptTurn:
-    calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-    return TranscriptTurn(message.source.role, content_text(message.content), calls)
 
 
 def _marked(turn: TranscriptTurn) -> str:

@@ -1,21 +1,25 @@
-"""The request: everything that a provider gets for a case (rule E1)."""
+"""The request: everything that a provider gets for a case (rule E1), and its tools and format in one shape."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, option_diagnostic
-from pytest_chatprompt.cases.shared_keys import (
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test, option_diagnostic
+from pytest_chatprompt.cases.origin import find_running_test
+from pytest_chatprompt.cases.request_options import (
+    FILE_MODELS,
     FormatOfRequest,
     SettingsOfRequest,
-    ToolChoiceOfRequest,
+    ToolChoiceOrWord,
     ToolsOfRequest,
+    settings_for,
 )
-from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
@@ -52,7 +56,7 @@ class ProviderRequest(BaseModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     settings: SettingsOfRequest = Field(default_factory=FrozenDict)
     tools: ToolsOfRequest = ()
-    tool_choice: ToolChoiceOfRequest = None
+    tool_choice: ToolChoiceOrWord = None
     response_format: FormatOfRequest = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
@@ -88,9 +92,6 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     """
     __tracebackhide__ = True
     if reader is None or not case.has_origin:
-        # Most cases are read from an eval file, in a run that has a reader.
-        from pytest_chatprompt.cases.code_origin import case_in_test, find_running_test  # noqa: PLC0415
-
         test = find_running_test()
         case = case_in_test(case, test if folder is None else test._replace(folder=folder.absolute()))
         reader = reader or FileReader(root.absolute() if root else test.root)
@@ -119,24 +120,15 @@ def build_request(  # noqa: PLR0913 - what a request is made of
 
 
 def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
-    """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`.
-
-    Raises:
-        EvalFileError: a file with tools or a format cannot be used.
-    """
+    """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
-        # Most cases have no settings.
-        from pytest_chatprompt.cases.request_options import settings_for  # noqa: PLC0415
-
         options["settings"] = settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
-            from pytest_chatprompt.cases.request_options import FILE_MODELS  # noqa: PLC0415
-
             try:
                 value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
             except AttachmentError as error:
@@ -144,3 +136,103 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
         if value is not None:
             options[key] = value
     return options
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A function that the model may call, with its index among the tools; what the author does not say is `None`."""
+
+    index: int
+    name: str
+    description: str | None
+    parameters: Mapping[str, Any] | None
+    strict: bool | None
+
+
+class ToolChoice(NamedTuple):
+    """Which tools the model may or must call: only those of `names`, if there are any.
+
+    `is_list` says that the author wrote `allowed_tools`, of which one name is a list too.
+    """
+
+    mode: Literal["auto", "none", "required"]
+    names: tuple[str, ...] = ()
+    is_list: bool = False
+
+
+class OutputSchema(NamedTuple):
+    """The schema of the answer; what the author does not say is `None`."""
+
+    name: str
+    description: str | None
+    schema: Mapping[str, Any]
+    strict: bool | None
+
+
+def named_in(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The mapping with the name of a tool or of a tool choice: nested in chat completions, the same in Responses."""
+    nested = tool.get(tool["type"])
+    return nested if isinstance(nested, Mapping) else tool
+
+
+def function_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[FunctionTool, ...]:
+    """The function tools among the tools of a request; tools of other types are left out."""
+    return tuple(
+        FunctionTool(
+            index,
+            function["name"],
+            function.get("description"),
+            function.get("parameters"),
+            function.get("strict"),
+        )
+        for index, tool in enumerate(tools)
+        if tool["type"] == "function"
+        for function in (named_in(tool),)
+    )
+
+
+def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[FunctionTool, ...]:
+    """The tools of a request, for an API that has no other type; else a `PayloadError`."""
+    for index, tool in enumerate(tools):
+        if tool["type"] != "function":
+            raise PayloadError(
+                f"{vendor} has no tool of OpenAI's type {tool['type']!r}; "
+                "write a function, or put the API's own tools into settings.extra_body",
+                location=("tools", index),
+            )
+    return function_tools(tools)
+
+
+def read_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> ToolChoice:
+    """Bring a tool choice into one form; a `PayloadError` if it chooses something other than functions."""
+    match choice:
+        case "auto" | "none" | "required":
+            return ToolChoice(choice)
+        case Mapping() if choice["type"] == "function":
+            return ToolChoice("required", (named_in(choice)["name"],))
+        case Mapping() if choice["type"] == "allowed_tools":
+            allowed = choice.get("allowed_tools", choice)
+            if all(tool["type"] == "function" for tool in allowed["tools"]):
+                names = tuple(named_in(tool)["name"] for tool in allowed["tools"])
+                return ToolChoice(allowed["mode"], names, is_list=True)
+    raise PayloadError(
+        f"{vendor} can only be made to call functions, and 'tool_choice' names another tool; choose a function",
+        location=("tool_choice",),
+    )
+
+
+def chosen_names(choice: str | Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The names of the functions and custom tools that a tool choice names; empty if it names none."""
+    if choice is None or isinstance(choice, str):
+        return ()
+    allowed = choice.get("allowed_tools", choice)
+    tools = allowed["tools"] if choice["type"] == "allowed_tools" else (choice,)
+    return tuple(named_in(tool)["name"] for tool in tools if tool["type"] in ("function", "custom"))
+
+
+def output_schema(response_format: Mapping[str, Any]) -> OutputSchema | None:
+    """The schema of a format; `None` if it has none."""
+    if response_format["type"] != "json_schema":
+        return None
+    schema = named_in(response_format)
+    return OutputSchema(schema["name"], schema.get("description"), schema["schema"], schema.get("strict"))

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.shared_keys import EvalCheck
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.code_origin import case_in_test, find_running_test
+from pytest_chatprompt.cases.case import EvalCase, case_in_test
+from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
 from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade

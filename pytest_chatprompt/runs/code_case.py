@@ -58,7 +58,8 @@ def request_of_case(
         if case.guideline_patterns is None:
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
         # Most cases are read from an eval file.
-        from pytest_chatprompt.cases.code_origin import CaseTest, case_in_test  # noqa: PLC0415
+        from pytest_chatprompt.cases.case import case_in_test  # noqa: PLC0415
+        from pytest_chatprompt.cases.origin import CaseTest  # noqa: PLC0415
 
         item: Any = request.node
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.shared_keys import DEFAULT_REPEAT
+from pytest_chatprompt.cases.case import DEFAULT_REPEAT, EvalCase
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.cases.shared_keys import DEFAULT_PASS_RATE
+from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
 from pytest_chatprompt.errors import (
     BudgetError,
     CheckError,

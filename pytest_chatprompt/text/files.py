@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
@@ -23,18 +23,13 @@ TOO_LARGE_CASE: Final = (
 )
 # Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
-# How much is compared at a time; it stays in the cache of a processor.
-_BLOCK_BYTES: Final = 64 * 1024
 
 
 class TextFileError(Exception):
     """A file cannot be read as text.
 
-    Args:
-        reason: why, to be put after the file's name, such as `is a folder`.
-        line: 1-based; 1 unless one position of the file is to blame.
-        column: 1-based, in bytes.
-        media_type: of its content, if that is an image, a document or an audio file; else `""`.
+    The text goes after the file's name, such as `is a folder`; the position is 1-based, its column in bytes. It has a
+    `media_type` if the content is an image, a document or an audio file.
     """
 
     def __init__(self, reason: str, line: int = 1, column: int = 1, media_type: str = "") -> None:
@@ -45,18 +40,13 @@ class TextFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Read a text file.
+    """Read a text file, without its byte-order mark.
 
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-
-    Returns:
-        The text, without a byte-order mark.
+    If it is inside the root folder, the target of its links must be inside too.
 
     Raises:
-        TextFileError: the file is a folder, a device or a pipe, is larger than `MAX_BYTES`, cannot be opened, is not
-            valid UTF-8, or is a link that leads out of the root folder.
+        TextFileError: it is no regular file, is larger than `MAX_BYTES`, cannot be opened, is not valid UTF-8, or is a
+            link that leads out of the root folder.
     """
     content = read_bytes(path, root)
     try:
@@ -69,25 +59,13 @@ def read_text(path: Path, root: Path) -> str:
 
 
 def read_bytes(path: Path, root: Path) -> bytes:
-    """Read a file of any content.
-
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-
-    Raises:
-        TextFileError: as in `read_text`, but any content is valid.
-    """
+    """Read a file of any content, as `read_text` does."""
     _refuse_link_outside(path, root)
     return read_regular_file(path, MAX_BYTES)
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
-    """Read a file that must be a regular one, without waiting and within bounds.
-
-    Raises:
-        TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
-    """
+    """Read a file that must be a regular one, without waiting and within bounds."""
     with _open_regular_file(path, max_bytes) as (file, size):
         content = file.read(size + 1)
         if len(content) > size:
@@ -103,35 +81,8 @@ def utf8_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
-def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
-    """Whether a file, which must be a regular one, holds just these bytes; only a block of it is in memory at a time.
-
-    Raises:
-        TextFileError: as in `read_regular_file`.
-    """
-    with _open_descriptor(path, max_bytes) as (descriptor, _):
-        for piece in pieces:
-            for start in range(0, len(piece), _BLOCK_BYTES):
-                block = piece[start : start + _BLOCK_BYTES]
-                if os.read(descriptor, len(block)) != block:
-                    return False
-        return not os.read(descriptor, 1)
-
-
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
-    """Read a file line by line, without keeping the lines before.
-
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-        max_bytes: the largest size of the file; a line may have `MAX_BYTES`.
-
-    Yields:
-        The lines with their line breaks, without a byte-order mark.
-
-    Raises:
-        TextFileError: as in `read_text`, or a line is too long.
-    """
+    """Read the lines of a file, with their line breaks, without keeping the lines before; each may have `MAX_BYTES`."""
     _refuse_link_outside(path, root)
     with _open_regular_file(path, max_bytes) as (file, _):
         number, line = 1, file.readline(MAX_BYTES + 1).removeprefix(codecs.BOM_UTF8)
@@ -145,31 +96,22 @@ def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
 @contextmanager
 def _open_regular_file(path: Path, max_bytes: int) -> Iterator[tuple[BinaryIO, int]]:
     """Open a file for reading if it is a regular one that is not too large; gives its size too."""
-    with _open_descriptor(path, max_bytes) as (descriptor, size), open(descriptor, "rb", closefd=False) as file:
-        yield file, size
-
-
-@contextmanager
-def _open_descriptor(path: Path, max_bytes: int) -> Iterator[tuple[int, int]]:
-    """Open a file as `_open_regular_file` does, without a buffer, which takes as long as reading a small file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
     try:
-        yield descriptor, _checked_size(os.fstat(descriptor), max_bytes)
+        size = _checked_size(os.fstat(descriptor), max_bytes)
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file, size
     finally:
         os.close(descriptor)
 
 
 def _refuse_link_outside(path: Path, root: Path) -> None:
-    if path.is_relative_to(root) and _links_outside(path, root):
-        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
-
-
-def _links_outside(path: Path, root: Path) -> bool:
     real = os.path.realpath(path)
-    return real != str(path) and not Path(real).is_relative_to(os.path.realpath(root))
+    if path.is_relative_to(root) and real != str(path) and not Path(real).is_relative_to(os.path.realpath(root)):
+        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
 
 
 def _checked_size(status: os.stat_result, max_bytes: int) -> int:
@@ -205,10 +147,8 @@ class ResolvedFile(NamedTuple):
 def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     """Find a file that an eval file names.
 
-    Args:
-        name: the path as the author wrote it, with `/`; a leading `/` stands for the root folder.
-        folder: the eval file's folder, where the search begins; it goes on in each folder above, up to the root.
-        root: pytest's root folder, absolute.
+    The search begins in the eval file's folder and goes on in each folder above, up to the root; a leading `/`
+    stands for the root folder.
 
     Raises:
         FileSearchError: there is no such file, or it is outside the root folder.
@@ -217,7 +157,9 @@ def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     for candidate in candidates:
         if os.path.lexists(candidate):
             return ResolvedFile(candidate, _root_path(candidate, name, root))
-    tried = ", ".join(dict.fromkeys(_shown_candidate(candidate, root) for candidate in candidates))
+    # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
+    shown = (shown_path(path, root) if path.is_relative_to(root) else path.name for path in candidates)
+    tried = ", ".join(dict.fromkeys(shown))
     raise FileSearchError(f"file {name} not found; tried {tried}")
 
 
@@ -241,19 +183,8 @@ def _root_path(path: Path, name: str, root: Path) -> str:
     return shown_path(path, root) if path.is_relative_to(root) else shown_path(real_path, real_root)
 
 
-def _shown_candidate(path: Path, root: Path) -> str:
-    # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
-    return shown_path(path, root) if path.is_relative_to(root) else path.name
-
-
 def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
-    """Find a file of AgentV in the nearest folder `.agentv` that has it; `None` if there is none.
-
-    Args:
-        name: the file's name.
-        folder: where to look first; then each folder above it, up to the root folder.
-        root: pytest's root folder.
-    """
+    """Find a file of AgentV in the nearest folder `.agentv`, up to the root, that has it."""
     depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
     paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
     return next((path for path in paths if path.is_file()), None)

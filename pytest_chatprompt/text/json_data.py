@@ -14,11 +14,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
 class FrozenDict(dict[str, Any]):
-    """A read-only dict; `freeze` makes one, and freezes the values too.
-
-    Raises:
-        TypeError: on any attempt to change it.
-    """
+    """A read-only dict; `freeze` makes one, and freezes the values too."""
 
     def _refuse_change(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a case cannot be changed; make a copy of this with dict()")
@@ -54,11 +50,7 @@ MAX_VALUES: Final = 2_000_000
 
 
 def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:
-    """Parse JSON within bounds.
-
-    Raises:
-        ValueError: it is not JSON, is nested deeper, or holds more.
-    """
+    """Parse JSON within bounds; a `ValueError` if it is not JSON, is nested deeper, or holds more."""
     try:
         data = json.loads(text, **options)
     except RecursionError:
@@ -70,11 +62,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_V
 
 
 def check_bounds(data: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> None:
-    """Refuse data that is nested too deep or holds too much.
-
-    Raises:
-        ValueError: it is.
-    """
+    """Refuse data that is nested too deep or holds too much."""
     level, values = [data], 0
     for _ in range(max_depth + 1):
         level = [item for item in level if isinstance(item, dict | list)]
@@ -92,12 +80,7 @@ def _too_deep(max_depth: int) -> str:
 
 
 def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
-    """Make a validator that accepts or refuses a value, and never converts it.
-
-    Args:
-        expected: what the value must be, such as `a number from 0 to 1`; it completes "must be".
-        is_valid: whether the value is that.
-    """
+    """Make a validator that accepts or refuses a value, and never converts it; `expected` completes "must be"."""
 
     def validate(value: Any) -> Any:
         if not is_valid(value):
@@ -129,11 +112,7 @@ def errors_at(errors: Iterable[tuple[Location, PydanticCustomError]]) -> Validat
 
 
 def check_json(value: Any) -> Any:
-    """Return a value that JSON can hold; lists may be tuples.
-
-    Raises:
-        ValidationError: there is a date, binary data, a number without a value, or a key that is not a string in it.
-    """
+    """Return a value that JSON can hold; lists may be tuples."""
     problems = list(_not_json(value, ()))
     if problems:
         raise errors_at(problems)
@@ -157,12 +136,7 @@ def _not_json(value: Any, location: Location) -> Iterator[tuple[Location, Pydant
 
 
 def require_json_mapping(value: Any) -> Any:
-    """Return a mapping that JSON can hold.
-
-    Raises:
-        PydanticCustomError: it is not a mapping.
-        ValidationError: JSON cannot hold something in it.
-    """
+    """Return a mapping that JSON can hold."""
     if not isinstance(value, Mapping):
         raise unexpected("a mapping")
     return check_json(value)
@@ -174,13 +148,34 @@ def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
 
 
-def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge a mapping into another and return the result; neither is changed.
+def describe_data(value: Any, text: str | None = None) -> str:
+    """Describe data as messages name it, such as `the number 3`, `'text'`, `a mapping`, `null` or `empty`.
 
     Args:
-        body: JSON data.
-        extra: where both have a mapping under a key, these are merged too; any other value replaces the body's.
+        value: the data.
+        text: how a scalar is written; `None` if nobody wrote it.
     """
+    match value:
+        case None if text is None:
+            return "null"
+        case None:
+            return f"null ({text})" if text else "empty"
+        case bool():
+            return f"the boolean {str(value).lower()}" + (f" ({text})" if text else "")
+        case int() | float():
+            return f"the number {text or value}"
+        case str():
+            return repr(value)
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case other:
+            return f"the {type(other).__name__} {text or other}"
+
+
+def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge a mapping into another: mappings key by key, any other value replaces the body's."""
     merged = dict(body)
     for key, value in extra.items():
         current = merged.get(key)
@@ -189,8 +184,8 @@ def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, A
 
 
 _INDENT: Final = "  "
-# Half of a surrogate pair, the only text beyond ASCII that is escaped.
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# Half of a character: half of a surrogate pair.
+LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # Up to here a number is written with all its digits, from here on with an exponent.
 _LARGEST_POSITIONAL: Final = 1e21
 _SMALLEST_POSITIONAL: Final = 1e-6
@@ -217,7 +212,7 @@ def _block(brackets: str, entries: list[str], indent: str) -> str:
 
 
 def _text(text: str) -> str:
-    return _LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _number(number: float) -> str:

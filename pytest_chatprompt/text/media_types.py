@@ -96,12 +96,7 @@ def decode_base64(text: str) -> bytes | None:
 
 
 def describe_bytes(media_type: str, content: bytes) -> str:
-    """Describe bytes in place of them: `image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988`.
-
-    Args:
-        media_type: as the sender says; `""` for none.
-        content: all of the bytes; the hash is cut, not what is hashed.
-    """
+    """Describe bytes in place of them: `image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988`."""
     return f"{media_type or 'no media type'}, {_size_and_hash(content)}"
 
 
@@ -112,13 +107,8 @@ def _size_and_hash(content: bytes) -> str:
 def describe_base64(digits: str, media_type: str = "") -> str | None:
     """Describe base64 text by its bytes, so that another text has another description.
 
-    Args:
-        digits: base64 text, without what may stand around it.
-        media_type: as the sender says; `""` where it stands beside the text.
-
-    Returns:
-        `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, with `, URL-safe` at its end where the text has that
-        alphabet. `None` for a text that could be written in another way: with line breaks or without padding.
+    Such as `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, with `, URL-safe` at its end where the text has that
+    alphabet; `None` for a text that could be written in another way: with line breaks or without padding.
     """
     content = decode_base64(digits)
     if not content:
@@ -134,19 +124,11 @@ def describe_base64(digits: str, media_type: str = "") -> str | None:
 
 
 def described_size(text: str) -> int | None:
-    """The number of bytes that a description stands for; `None` if the text is something else.
-
-    Args:
-        text: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, or a `data:` URL that ends with a description.
-    """
+    """How many bytes a description, or a `data:` URL that ends with one, stands for; `None` for other texts."""
     end = _DESCRIPTION_END.search(text[-_LONGEST_END:]) if text.startswith(_DESCRIPTION_STARTS) else None
     return None if end is None else int(end[1])
 
 
 def escape_description(text: str) -> str:
-    r"""A text with a backslash in front if it looks like a description that is sent as it stands, else the text itself.
-
-    Args:
-        text: any text; one that is escaped already gets one more backslash.
-    """
+    """A text with a backslash in front if it looks like a description, escaped or not, else the text itself."""
     return text if described_size(text.lstrip("\\")) is None else f"\\{text}"

@@ -26,7 +26,7 @@ from yaml.resolver import Resolver
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import TextFileError, read_text, utf8_size
-from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, MAX_VALUES
+from pytest_chatprompt.text.json_data import LONE_SURROGATE, MAX_FILE_DEPTH, MAX_VALUES, describe_data
 
 
 class Position(NamedTuple):
@@ -70,15 +70,13 @@ class Node:
             return [node.data() for node in self.value]
         return self.value
 
+    def describe(self, *, with_hint: bool = False) -> str:
+        """Describe the value as YAML read it; the hint says that quotes make a scalar text, unless it is text."""
+        has_hint = with_hint and self.text and not isinstance(self.value, str)
+        return describe_data(self.value, self.text) + (f"; {_IF_TEXT}" if has_hint else "")
+
     def find(self, location: tuple[str | int, ...]) -> Node:
-        """Follow keys and indexes from this node to a node inside it.
-
-        Args:
-            location: the keys and indexes; any that does not exist at its place is skipped.
-
-        Returns:
-            The innermost node that was reached; this node itself if none of them exists.
-        """
+        """Follow keys and indexes to a node inside this one; any that does not exist at its place is skipped."""
         node = self
         for step in location:
             match node.value:
@@ -112,12 +110,7 @@ class Entry(NamedTuple):
 
 
 class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text.
-
-    Args:
-        position: where it is.
-        text: what is wrong, and what to write instead.
-    """
+    """What is wrong at one position of a text, and what to write instead."""
 
     position: Position
     text: str
@@ -156,7 +149,6 @@ _FORMER_LINE_BREAKS: Final = "\x85\u2028\u2029"
 _ESCAPED_CHARACTER: Final = re.compile(r"\\(?:u|U0000)([0-9A-Fa-f]{4})")
 # Half of a character as JSON escapes it, which libyaml refuses.
 _ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F][0-9A-Fa-f]{2}")
-_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class _Counts(NamedTuple):
@@ -181,16 +173,9 @@ class _OpenCollection:
 
 
 def load_yaml(text: str) -> Any:
-    """Read a text that this package or a tool has written, such as a snapshot, as plain data.
+    """Load a text that this package or a tool has written, such as a snapshot, as plain data.
 
-    Args:
-        text: the whole text of a file.
-
-    Returns:
-        `dict`, `list` and scalars; `None` for an empty text. A text in it may have half characters.
-
-    Raises:
-        YamlError: as for `parse_yaml`, and for each problem that does not stop that.
+    A text in it may have half characters. Any problem is a `YamlError`.
     """
     root, problems = parse_yaml(text, allows_halves=True)
     if problems:
@@ -241,7 +226,7 @@ def _hide(text: str) -> tuple[str, dict[str, str]]:
     for half, code in zip(halves, unused, strict=False):
         stand_ins[half] = f"\\u{code:04x}"
         restore |= {stand_ins[half]: half, chr(code): chr(int(half[2:], 16))}
-    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else _HALF
+    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else LONE_SURROGATE
     return pattern.sub(lambda match: stand_ins[match[0]], text), restore
 
 
@@ -345,10 +330,10 @@ class _Composer:
     def restored(self, event: Any) -> str:
         """The text of a scalar as it was before `_hide`."""
         text = self.hidden.sub(lambda match: self.restore[match[0]], event.value)
-        if not _HALF.search(text):
+        if not LONE_SURROGATE.search(text):
             return text
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        half = _HALF.search(text)
+        half = LONE_SURROGATE.search(text)
         if half is not None and not self.allows_halves:
             reason = f"\\u{ord(half[0]):04x} is not a whole character; write the character itself"
             self.add_problem(event.start_mark, reason)
@@ -487,31 +472,16 @@ def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Posit
     return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
 
 
-class YamlFile(NamedTuple):
-    """A parsed YAML file.
-
-    Args:
-        text: the whole text.
-        document: the root node of its tree; a node of `None` if the file is empty.
-        problems: the problems that did not stop the parser, in the order of the text.
-    """
-
-    text: str
-    document: Node
-    problems: list[YamlProblem]
-
-
-def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
-    """Read and parse a YAML file.
+def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
+    """Read and parse a YAML file: its text, and what `parse_yaml` gives.
 
     Raises:
         EvalFileError: it cannot be read as text, or is not valid YAML.
     """
     try:
         text = read_text(path, root)
-        return YamlFile(text, *parse_yaml(text))
+        return text, *parse_yaml(text)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
     except YamlError as error:
-        position, reason = error.problem
-        raise EvalFileError([Diagnostic(shown_path, position.line, position.column, reason)]) from error
+        raise EvalFileError([Diagnostic(shown_path, *error.problem.position, error.problem.text)]) from error

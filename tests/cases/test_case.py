@@ -20,7 +20,7 @@ from tests.conftest import Project
 HELLO = "    input_messages: [{role: user, content: hello}]\n"
 
 
-@pytest.mark.parametrize("module", ["message", "shared_keys"])
+@pytest.mark.parametrize("module", ["message", "case"])
 def test_the_annotations_of_models_are_no_text_that_pydantic_has_to_compile(module: str) -> None:
     name = f"pytest_chatprompt.cases.{module}"
     models = [value for value in vars(import_module(name)).values() if getattr(value, "__module__", "") == name]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, option_diagnostic
-from pytest_chatprompt.cases.code_origin import CaseTest, case_in_test, find_running_test
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test, option_diagnostic
+from pytest_chatprompt.cases.origin import CaseTest, find_running_test
 from pytest_chatprompt.errors import EvalFileError
 from tests.conftest import Project
 

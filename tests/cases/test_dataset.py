@@ -8,9 +8,8 @@ from functools import partial
 
 import pytest
 
-from pytest_chatprompt.cases import datasets as dataset_json
-from pytest_chatprompt.cases.datasets import DatasetNameError, load_dataset, read_json
-from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.cases import rows as dataset_json
+from pytest_chatprompt.cases.rows import DatasetNameError, Row, load_dataset, read_json
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.text.json_data import check_bounds, parse_json
 from tests.conftest import Project
@@ -22,7 +21,7 @@ def load(project: Project, name: str, content: str | bytes) -> list[str]:
     return [
         f"{row.id} {row.line}:{row.column} {row.values}"
         if isinstance(row, Row)
-        else f"({row.id}) {row.position.line}:{row.position.column} {row.text}"
+        else f"({row.id}) {row.line}:{row.column} {row.text}"
         for row in load_dataset(name, project.root, project.root)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.cases.case import YamlSource
+from pytest_chatprompt.cases.origin import YamlSource
 from pytest_chatprompt.cases.templates import position_in_scalar
 
 

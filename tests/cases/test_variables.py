@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.cases.rows import VariableProblem, describe_data, find_problem
-from pytest_chatprompt.text.json_data import MAX_DEPTH
+from pytest_chatprompt.cases.rows import VariableProblem, find_problem
+from pytest_chatprompt.text.json_data import MAX_DEPTH, describe_data
 
 
 def test_every_value_of_json_is_a_value() -> None:

@@ -15,7 +15,7 @@ from pytest_chatprompt import (
     TokenUsage,
     ToolCall,
 )
-from pytest_chatprompt.cases.case import Origin, YamlSource
+from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.grading.grade import GradedCheck, grade
 from pytest_chatprompt.grading.parsing import parse_checks
 

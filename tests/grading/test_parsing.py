@@ -166,7 +166,7 @@ def test_a_schema_in_a_file_is_read_once(project: Project, name: str, monkeypatc
     reader = FileReader(project.root)
     (check,) = parse_checks(case, reader)
     assert check.check.value == {"type": "object"}  # type: ignore[attr-defined]
-    monkeypatch.setattr("pytest_chatprompt.cases.definition_file.parse_definition_file", None)
+    monkeypatch.setattr("pytest_chatprompt.cases.diagnostics.parse_definition_file", None)
     assert parse_checks(case, reader) == (check,)
 
 

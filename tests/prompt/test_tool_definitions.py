@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.tool_definitions import (
+from pytest_chatprompt.prompt.request import (
     FunctionTool,
     OutputSchema,
     ToolChoice,

@@ -415,17 +415,9 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "cases.agentv",
-        "cases.code_origin",
-        "cases.datasets",
-        "cases.definition_file",
-        "cases.diagnostics",
-        "cases.foreign_keys",
-        "cases.json_schema",
-        "cases.request_options",
         "cases.templates",
         "apis.schema_instance",
         "apis.sending",
-        "prompt.tool_definitions",
         "providers.http.error_replies",
     )
 ]
@@ -458,7 +450,6 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "capture.provider_capture",
         "capture.recording.open_recording",
         "capture.server.table",
-        "cases.diagnostics",
         "grading.grade",
         "grading.parsing",
         "grading.pass_rate",

@@ -70,7 +70,7 @@ class PreflightInput:
         api_version: the API's version; `None` if it has none.
         temperature: `None` if it is not set.
         max_output_tokens: the largest number of tokens in the answer; `None` if it is not set.
-        tools: what the model may call, in either of OpenAI's shapes; `prompt.tool_definitions` reads them.
+        tools: what the model may call, in either of OpenAI's shapes; `prompt.request` reads them.
         tool_choice: which of the tools the model has to call, in the same shapes; `None` if it is not set.
         response_format: the shape of the answer, in the same shapes; `None` if it is not set.
         body: the body as it is sent, `extra_body` included: values may be of any type.

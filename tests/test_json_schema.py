@@ -31,7 +31,7 @@ from pytest_chatprompt.cases.fields import (
     WrittenAs,
     pattern,
 )
-from pytest_chatprompt.cases.json_schema import make_json_schema
+from pytest_chatprompt.eval_schema import make_json_schema
 from tests.eval_schema import schema_problems
 
 HELLO = {"role": "user", "content": "hello"}

@@ -1,0 +1,157 @@
+"""The origin of a case: the file and the position that it was read from, or the test that made it in code."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pytest_chatprompt.cases.message import expand_tree
+from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
+
+_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
+# Marks count from 0, so its position is 0:0.
+_NOWHERE: Final = Node(Position(-1, -1), None)
+
+
+@dataclass(frozen=True)
+class YamlSource:
+    """A YAML text that is parsed again when a position in it is needed.
+
+    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
+    """
+
+    text: str
+
+    @cached_property
+    def root(self) -> Node:
+        """The root node of the text's tree, with its shorthands expanded; parsed on first use."""
+        document = parse_yaml(self.text)[0]
+        expand_tree(document)
+        return document
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+
+    def offset(self, position: Position) -> int:
+        """The 0-based index of the character at a position."""
+        return self._line_starts[position.line - 1] + position.column - 1
+
+    def position(self, offset: int) -> Position:
+        """The position of the character at a 0-based index."""
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+
+class Origin(NamedTuple):
+    """The file and the position that a case was read from.
+
+    Args:
+        path: the eval file, absolute.
+        shown_path: the eval file as messages show it: relative to the root folder, with `/`.
+        line: the 1-based line on which the case begins.
+        column: the 1-based column at which it begins.
+        source: the text of the file, for the positions of everything in it.
+        case_index: 0-based index of the case in `evalcases`.
+        row: the row whose variables are filled in; `None` for none.
+    """
+
+    path: Path
+    shown_path: str
+    # Two numbers instead of a `Position`: each case then keeps one object less for the garbage collector to visit.
+    line: int
+    column: int
+    source: YamlSource
+    case_index: int
+    row: Row | None = None
+
+    @property
+    def position(self) -> Position:
+        """The line and column where the case begins."""
+        return Position(self.line, self.column)
+
+    @property
+    def _levels(self) -> tuple[Node, Node]:
+        """The case, then its file."""
+        return self.source.root.find(("evalcases", self.case_index)), self.source.root
+
+    def position_of(self, *location: str | int) -> Position:
+        """The position of a value in the case; where there is no such value, of the innermost one around it."""
+        return self._levels[0].find(location).position
+
+    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
+        """Report a problem with a value in the case; see `case_diagnostic`."""
+        del location  # the position says more
+        return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
+
+    def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
+        """The position of one of the settings, a tool or a format, in the case or else in the file.
+
+        Settings for the provider, by the name by which it was asked for, win over those for all.
+        """
+        if location[0] == "settings":
+            locations = (("settings", provider_name, *location[1:]), location)
+            known = [level.find_entry(wanted) for wanted in locations for level in self._levels]
+            return next((entry.key.position for entry in known if entry is not None), self.position)
+        for level in self._levels:
+            entry = level.find_entry(location[:1])
+            if entry is not None and entry.node.value is not None:
+                return entry.node.find(location[1:]).position
+        return self.position
+
+    def position_of_provider(self, name: str) -> Position | None:
+        """The position at which the case, else the file, names a provider; `None` if neither does."""
+        for level in self._levels:
+            for location in (("provider",), ("execution", "target"), ("target",)):
+                named = level.find(location)
+                nodes: tuple[Node, ...] = named.value if isinstance(named.value, tuple) else (named,)
+                for node in nodes:
+                    if node.value == name:
+                        return node.position
+        return None
+
+
+class CaseTest(NamedTuple):
+    """The test in which a case is made, `""` if none runs, with the folder of its module and the root folder."""
+
+    node_id: str
+    folder: Path
+    root: Path
+
+
+class CodeOrigin(Origin):
+    """The origin of a case that no file holds: it has no positions."""
+
+    __slots__ = ()
+
+    @property
+    def _levels(self) -> tuple[Node, Node]:
+        return _NOWHERE, _NOWHERE
+
+    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
+        """Report a problem by the name of the test, and the place in the case."""
+        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+        place = f"{steps.removeprefix('.')}: " if steps else ""
+        return Diagnostic(self.shown_path, *position, f"{place}{text}", case_id=case_id)
+
+
+def find_running_test() -> CaseTest:
+    """The test that runs now, as pytest's variable `PYTEST_CURRENT_TEST` tells it.
+
+    The folders are the working folder if no test runs, or its module is in no folder above.
+    """
+    # https://docs.pytest.org/en/stable/example/simple.html#pytest-current-test-environment-variable
+    node_id = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    path = node_id.partition("::")[0]
+    working_folder = Path.cwd()
+    for root in (working_folder, *working_folder.parents) if path else ():
+        if (root / path).is_file():
+            return CaseTest(node_id, (root / path).parent, root)
+    return CaseTest(node_id, working_folder, working_folder)
