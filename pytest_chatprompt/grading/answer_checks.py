@@ -141,11 +141,7 @@ class Python(Check):
         raise CheckError(f"the function returned {_described(result)}; return True or None to pass, False to fail")
 
     def function(self) -> Callable[..., Any]:
-        """The function, imported now.
-
-        Raises:
-            CheckError: it cannot be imported, or is no function.
-        """
+        """The function, imported now."""
         module, _, name = self.value.partition(":")
         try:
             function: Any = reduce(getattr, name.split("."), import_module(module))

@@ -42,17 +42,7 @@ class GradedCheck:
 def grade(
     check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData, votes: Sequence[JudgeVote] = ()
 ) -> GradedCheck:
-    """Grade a check; an exception that it raises becomes the error of its result.
-
-    Args:
-        check: the check.
-        case: its case, with its variables filled in.
-        subject: the answer, or what is sent, as the check's `of` says.
-        votes: of the judge about the answer, if the check asks one.
-
-    Returns:
-        The check with its verdict or its error.
-    """
+    """Grade a check; an exception that it raises becomes the error of its result."""
     try:
         asks_judge = isinstance(check.check, LlmRubric)
         verdict = count_votes(votes) if asks_judge else check.check.grade(case, subject)

@@ -110,22 +110,14 @@ class JudgeQuestion:
     votes: int = 1
 
     def preview(self) -> ProviderRequest:
-        """The request as a snapshot shows it.
-
-        Raises:
-            CheckError: a template of the prompt is not valid, or nothing in it is the answer.
-        """
+        """The request as a snapshot shows it."""
         request = self._request(QUESTION_STAND_IN, ANSWER_STAND_IN)
         if not any(ANSWER_STAND_IN in message.text for message in request.chat_prompt or ()):
             raise CheckError("the template of the judge does not show the answer; write {{ answer }} in one message")
         return request
 
     def request(self, answer: str) -> ProviderRequest:
-        """The request about an answer.
-
-        Raises:
-            CheckError: a template of the prompt cannot be rendered with it.
-        """
+        """The request about an answer."""
         return self._request(self.question, answer)
 
     def _request(self, question: str, answer: str) -> ProviderRequest:
@@ -291,11 +283,7 @@ def _reason_to_finish(response: ProviderResponse) -> str:
 
 
 def count_votes(votes: Sequence[JudgeVote]) -> Verdict:
-    """The verdict of the majority, with the reason that the first of it gave.
-
-    Raises:
-        CheckError: one of them has no verdict, there are none, or as many are for as against.
-    """
+    """The verdict of the majority, with the reason that the first of it gave."""
     if not votes:
         raise CheckError("no judge was asked")
     errors = list(dict.fromkeys(vote.error for vote in votes if vote.passed is None))

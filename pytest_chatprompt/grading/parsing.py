@@ -75,14 +75,7 @@ class UnknownTypeError(Exception):
 
 
 def find_type(written: str) -> tuple[type[Check], bool]:
-    """Find the class that grades a type of check, and whether its opposite is meant.
-
-    Returns:
-        The class of its checks, and whether the opposite is meant (`not_...`).
-
-    Raises:
-        UnknownTypeError: there is no such type, or its package cannot be loaded.
-    """
+    """Find the class that grades a type of check, and whether its opposite is meant."""
     name = written.replace("-", "_")
     is_negated = name.startswith(NEGATION)
     name = name.removeprefix(NEGATION)
@@ -143,11 +136,7 @@ class _MistakeError(Exception):
 
 
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
-    """Make each check of a case an instance of its type, with its values validated and its files read.
-
-    Raises:
-        EvalFileError: all that is wrong with them.
-    """
+    """Make each check of a case an instance of its type, with its values validated and its files read."""
     checks: list[CaseCheck] = []
     diagnostics: list[Diagnostic] = []
     for written in case.checks:

@@ -46,14 +46,6 @@ def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> 
     """Wilson's score interval of a rate, without continuity correction.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
-
-    Args:
-        passed: how many passed.
-        total: of how many; of none, nothing is known.
-        confidence: how often such an interval holds the true rate, above 0 and below 1.
-
-    Returns:
-        Its lower and upper end, from 0 to 1.
     """
     if not total:
         return 0.0, 1.0

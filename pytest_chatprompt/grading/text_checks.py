@@ -29,11 +29,7 @@ MAX_SECONDS: Final = 10.0
 
 @contextmanager
 def limited_time(what: str) -> Iterator[None]:
-    """Stop the block after a limit of CPU time, where the thread and the system allow it.
-
-    Raises:
-        CheckError: the time is over.
-    """
+    """Stop the block after a limit of CPU time, where the thread and the system allow it."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -222,11 +218,7 @@ _MOST_OF_MESSAGE = 200
 
 
 def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a valid JSON Schema; without `$schema` it is one of draft 2020-12.
-
-    Raises:
-        ValidationError: it is not valid, with the place.
-    """
+    """Return a valid JSON Schema; without `$schema` it is one of draft 2020-12."""
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
 
     check_json(schema)
@@ -240,9 +232,6 @@ def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
     """The first place of data that does not fit a schema, and why: `$.city: 3 is not of type 'string'`; `""` for none.
-
-    Raises:
-        CheckError: its patterns take too long.
     """
     from jsonschema.exceptions import best_match  # noqa: PLC0415
 

@@ -14,12 +14,7 @@ _OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown
 
 
 def answer_line(response: ResponseResult, width: int) -> str:
-    """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`.
-
-    Args:
-        response: the answer.
-        width: how many characters the line may have; in a very narrow terminal it is longer, so that something is seen.
-    """
+    """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`."""
     facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
     room = max(width - len(facts), _LEAST_EXCERPT)
     calls = "; ".join(called_tools(response))

@@ -52,11 +52,7 @@ class ReportError(Exception):
 
 
 def read_report(path: Path) -> RunResults:
-    """Read a report.
-
-    Raises:
-        ReportError: it cannot be read, is not a report, or has another version.
-    """
+    """Read a report."""
     try:
         data: Any = parse_json(path.read_text(encoding="utf-8"), max_depth=MAX_FILE_DEPTH)
     except OSError as error:

@@ -206,12 +206,7 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
 
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
-    """Write the review of a run as Markdown, shortened to a number of characters.
-
-    Args:
-        run: what its tests did.
-        limit: how many characters it may have, at least 8,000.
-    """
+    """Write the review of a run as Markdown, shortened to a number of characters."""
     review = Review(run.results)
     differing = [result for result in run.results if result.differs]
     others = [(result.node_id, result.error) for result in run.results if result.error and not result.differs]

@@ -22,11 +22,7 @@ class MergeError(Exception):
 
 
 def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
-    """Merge the runs of shards, each with the name of its file, into one with all of their results.
-
-    Raises:
-        MergeError: a test is in several of them, or they compared with different snapshots.
-    """
+    """Merge the runs of shards, each with the name of its file, into one with all of their results."""
     first: dict[str, str] = {}
     twice: dict[str, tuple[str, str]] = {}
     for name, run in runs:
@@ -66,9 +62,6 @@ def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
 
     A shard may hold all recordings of the project. Those that are as in the commit on which the project stands were not
     recorded by it, and are not taken from it; without git all that a shard holds counts as recorded.
-
-    Raises:
-        MergeError: a test was recorded by several shards, with different replies; nothing is written then.
     """
     recorded: dict[Path, bytes] = {}
     conflicts: set[Path] = set()

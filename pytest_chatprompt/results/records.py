@@ -411,11 +411,7 @@ class RunResults(BaseModel):
 
     @classmethod
     def from_data(cls, data: Any) -> Self:
-        """Read what `as_data` gave.
-
-        Raises:
-            ValueError: it is not the data of a run, or of another version.
-        """
+        """Read what `as_data` gave."""
         return cls.model_validate(data)
 
 
@@ -424,11 +420,7 @@ _ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def report_schema() -> dict[str, Any]:
-    """The schema of what `--chatprompt-report` writes into a `.json` file.
-
-    Returns:
-        JSON data, by draft 2020-12. What a docstring says of a field is its description.
-    """
+    """The schema of what `--chatprompt-report` writes into a `.json` file."""
     schema = RunResults.model_json_schema()
     for model in (schema, *schema["$defs"].values()):
         _describe(model)

@@ -388,12 +388,7 @@ def diff_snapshots(stored: str, sent: str) -> str:
 
 
 def diff_text(difference: Difference) -> str:
-    """Write a difference as text.
-
-    Returns:
-        Removed lines with `-`, added lines with `+`, what moved with `>`, each hunk under its path in the data, at most
-        400 lines; `""` where nothing differs.
-    """
+    """Write a difference as text."""
     diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@", *hunk.lines)]
     if len(diff) > _MAX_DIFF_LINES:
         diff[_MAX_DIFF_LINES:] = [f"... and {len(diff) - _MAX_DIFF_LINES} more lines"]

@@ -41,11 +41,7 @@ _NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 
 
 def inline(value: Any) -> str:
-    """A scalar, or an empty collection, on one line.
-
-    Raises:
-        TypeError: a value of another type.
-    """
+    """A scalar, or an empty collection, on one line."""
     match value:
         case str():
             return inline_text(value)
@@ -145,16 +141,7 @@ class _Layout(NamedTuple):
 
 
 def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
-    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
-
-    Args:
-        data: mappings with string keys, sequences, strings, numbers, booleans and `None`.
-        escape_blocks: write every string of several lines with escapes, even if all of it is visible.
-        shared: long texts that are part of the data of many snapshots; each is laid out once.
-
-    Raises:
-        TypeError: the data contains a value of another type.
-    """
+    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping."""
     lines: list[str] = []
     _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
     return "\n".join([*lines, ""])

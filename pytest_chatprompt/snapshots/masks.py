@@ -129,14 +129,7 @@ class Masks(NamedTuple):
 
     @classmethod
     def from_mapping(cls, masks: object) -> Masks:
-        """Read what the fixture `eval_masks` gives.
-
-        Args:
-            masks: a mapping of regular expressions, as texts or compiled, to texts or functions of the match.
-
-        Raises:
-            MaskError: it is something else, or an expression or a replacement is invalid.
-        """
+        """Read what the fixture `eval_masks` gives."""
         if not isinstance(masks, Mapping):
             raise MaskError(
                 f"eval_masks is {type(masks).__name__}; it must be a mapping of regular expressions to what to show "
@@ -153,11 +146,7 @@ class Masks(NamedTuple):
         return all(isinstance(shown, str) for _, shown in self.patterns)
 
     def apply(self, data: Any) -> Any:
-        """Describe media and mask every string value of JSON data; gives the same object if there is neither.
-
-        Raises:
-            MaskError: a replacement is invalid for what its expression matched.
-        """
+        """Describe media and mask every string value of JSON data; gives the same object if there is neither."""
         data = elide_media(data)
         return self._masked(data) if self.patterns else data
 

@@ -36,11 +36,7 @@ class Revision:
 
     @classmethod
     def open(cls, name: str, root: Path) -> Revision:
-        """Open a revision: a branch, a tag, a commit or what else git takes for one.
-
-        Raises:
-            RevisionError: there is no such revision, no repository or no git.
-        """
+        """Open a revision: a branch, a tag, a commit or what else git takes for one."""
         top = _run(["rev-parse", "--show-toplevel"], root)
         if top is None:
             raise RevisionError(f"{_OPTION}: {root} is not in a git repository")
@@ -56,28 +52,16 @@ class Revision:
         return cls(name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
 
     def read(self, path: Path) -> str | None:
-        """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none.
-
-        Raises:
-            RevisionError: git ended.
-        """
+        """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none."""
         content = self.content(path)
         return None if content is None else snapshot_text(content)
 
     def content(self, path: Path) -> bytes | None:
-        """The bytes of a file; `None` if the revision has none.
-
-        Raises:
-            RevisionError: git ended.
-        """
+        """The bytes of a file; `None` if the revision has none."""
         return self._ask(path, b"blob")
 
     def yaml_files(self, folder: Path) -> list[Path]:
-        """The YAML files that a folder has in the revision, sorted; none if it has no such folder.
-
-        Raises:
-            RevisionError: git ended.
-        """
+        """The YAML files that a folder has in the revision, sorted; none if it has no such folder."""
         content = self._ask(folder, b"tree") or b""
         names = []
         while content:

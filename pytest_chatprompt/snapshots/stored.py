@@ -26,9 +26,6 @@ def read_data(text: str) -> Any:
     """Read the data that the text of a snapshot or a recording shows; `None` for an empty text.
 
     Nobody may change it: whoever asks for the same text may get the same object.
-
-    Raises:
-        SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
     """
     try:
         return load_yaml(text)
@@ -59,12 +56,7 @@ def requests_in(data: Any) -> list[Mapping[str, Any]]:
 
 @lru_cache(maxsize=1)
 def written_anew(text: str) -> str:
-    """The text of a snapshot as `dump` writes its data.
-
-    Raises:
-        SnapshotFileError: see `read_data`.
-        TypeError, AttributeError: a snapshot cannot hold its data.
-    """
+    """The text of a snapshot as `dump` writes its data."""
     return dump(read_data(text))
 
 
@@ -79,11 +71,7 @@ def shows_the_same(stored: str, sent: str) -> bool:
 
 
 def file_shows(path: Path, sent: str) -> bool:
-    """Whether the file of a snapshot, which need not exist, holds the data of a text that `dump` wrote.
-
-    Raises:
-        SnapshotFileError: it cannot be opened.
-    """
+    """Whether the file of a snapshot, which need not exist, holds the data of a text that `dump` wrote."""
     stored = read_snapshot(path)
     return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, sent)
 

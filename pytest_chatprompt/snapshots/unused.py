@@ -19,25 +19,12 @@ _DIGEST: Final = re.compile("~[0-9a-f]{12}$")
 
 
 def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
-    """List the snapshots in a folder that no case of the eval file uses.
-
-    Args:
-        folder: the snapshots of one eval file; it need not exist.
-        stems: the file names, without extension, that the eval file defines.
-
-    Returns:
-        Sorted paths; files that are not named as this plugin names snapshots are ignored.
-    """
+    """List the snapshots in a folder that no case of the eval file uses."""
     return unused_of(sorted(folder.glob("*.yaml")) if folder.is_dir() else [], stems)
 
 
 def unused_of(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
-    """Those of some snapshots that no case of their eval file uses, as `unused_snapshots` lists them.
-
-    Args:
-        paths: YAML files, which need not exist on disk.
-        stems: the file names, without extension, that the eval file defines.
-    """
+    """Those of some snapshots that no case of their eval file uses, as `unused_snapshots` lists them."""
     # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
     defined = {normalized_name(stem) for stem in stems}
     return [
@@ -55,10 +42,6 @@ def gone_snapshots(unused: Iterable[Path], cases: Iterable[str]) -> list[Path]:
     """Those of some unused snapshots whose case, provider or row their eval file no longer defines.
 
     The others show a parameter that a fixture does not have in this run. Recordings are never among them.
-
-    Args:
-        unused: as `unused_of` lists them.
-        cases: the file names, without extension, of the snapshots of all cases, as if no fixture had parameters.
     """
     defined = {normalized_name(stem.removesuffix("]")) for stem in cases}
     ids = {_DIGEST.sub("", stem.partition("[")[0]) for stem in defined}
@@ -77,28 +60,14 @@ def _may_be_of(stem: str, defined: Collection[str], ids: Collection[str]) -> boo
 
 
 def unused_test_snapshots(folder: Path, asserted: Collection[Path], tests: Iterable[str]) -> list[Path]:
-    """List the snapshots and recordings in a folder that no test of the module uses.
-
-    Args:
-        folder: the snapshots of one module; it need not exist.
-        asserted: the snapshots that tests have compared with.
-        tests: the file names, without extension, of the snapshots of all tests of the module.
-
-    Returns:
-        Sorted paths; files that this plugin did not write are ignored.
-    """
+    """List the snapshots and recordings in a folder that no test of the module uses."""
     used = {normalized_name(path.name) for path in asserted}
     used |= {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
     return [path for path in written_files(folder, _FIRST_KEYS) if normalized_name(path.name) not in used]
 
 
 def written_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIRST_KEYS)) -> list[Path]:
-    """The snapshots and recordings in a folder, which need not exist; sorted paths.
-
-    Args:
-        folder: of one eval file or module; files that this plugin did not write are ignored.
-        first_keys: how a snapshot begins.
-    """
+    """The snapshots and recordings in a folder, which need not exist; sorted paths."""
     paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     return [
         path

@@ -51,19 +51,7 @@ def remove_unused(  # noqa: PLR0913 - each is a fact of its own
     *,
     sent_somewhere: Iterable[str] = (),
 ) -> Removal:
-    """Move the recordings that other tests send now, and remove what may be removed.
-
-    Args:
-        unused: snapshots and recordings that exist.
-        removable: those of them that may be removed.
-        root: pytest's root folder, absolute.
-        folders: of snapshots of tests that may send what is recorded.
-        sent: for ordinary tests, the file of their recording and the hashes of what they sent.
-        sent_somewhere: hashes of what tests sent whose recordings are not known.
-
-    Raises:
-        OSError: a file cannot be removed or moved.
-    """
+    """Move the recordings that other tests send now, and remove what may be removed."""
     paths = sorted(unused)
     recordings = [path for path in paths if is_recording(path)]
     folders = (*folders, *(path.parent for path in paths))
@@ -116,16 +104,7 @@ class _RecordingIndex:
                         self._recordings.setdefault(sha256, path.with_name(path.stem + RECORDING_SUFFIX))
 
     def new_place(self, recording: Path, root: Path) -> Path | None:
-        """Where a recording belongs now; `None` if no test sends any of its requests.
-
-        Args:
-            recording: an unused recording.
-            root: pytest's root folder.
-
-        Returns:
-            The file that it should be; itself if it has to stay, since a test sends its requests and has a recording
-            already, or if it cannot be read.
-        """
+        """Where a recording belongs now; `None` if no test sends any of its requests."""
         # The name that a recording of an earlier version has today.
         stem = recording.name.removesuffix(OLD_RECORDING_SUFFIX).removesuffix(RECORDING_SUFFIX)
         try:
@@ -141,17 +120,7 @@ class _RecordingIndex:
 
 
 def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redactor: Redactor) -> int:
-    """Remove the recorded replies that a replay of all their test's requests did not give.
-
-    Args:
-        path: the recording; it can be read.
-        used: the number of the answer and the hash of the request of each reply that was given.
-        root: pytest's root folder.
-        redactor: removes secrets.
-
-    Returns:
-        How many were removed.
-    """
+    """Remove the recorded replies that a replay of all their test's requests did not give."""
     exchanges = load_recording(path, root)
     left = Counter((repeat, sha256) for repeat, sha256 in used)
 
@@ -170,15 +139,7 @@ def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redac
 
 
 def checked_paths(names: Iterable[str], root: Path) -> list[Path]:
-    """The files of unused snapshots that exist, by the names that reports of other machines give them.
-
-    Args:
-        names: relative to the root folder; some may be gone already.
-        root: pytest's root folder, absolute.
-
-    Raises:
-        RemovalError: a name is not that of a snapshot in the root folder.
-    """
+    """The files of unused snapshots that exist, by the names that reports of other machines give them."""
     return [path for path in [_checked(name, root) for name in names] if path.exists()]
 
 
@@ -192,12 +153,7 @@ def _checked(name: str, root: Path) -> Path:
 
 
 def snapshot_folders_below(root: Path, dirname: str) -> Iterator[Path]:
-    """The folders of all snapshots of a project; hidden folders are passed over.
-
-    Args:
-        root: pytest's root folder.
-        dirname: the name of the folders that hold them.
-    """
+    """The folders of all snapshots of a project; hidden folders are passed over."""
     for folder, names, _ in os.walk(root):
         names[:] = [name for name in names if not name.startswith(".")]
         if Path(folder).name == dirname:
