@@ -26,7 +26,7 @@ from pytest_chatprompt.errors import (
     ReplayError,
     RequestCancelledError,
 )
-from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
+from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
 from pytest_chatprompt.items.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pytest_chatprompt.reports.answer_text import called_tools, check_line
+from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.reports.totals import table_rows, total_of
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
 from pytest_chatprompt.wording import count, visible_line
 

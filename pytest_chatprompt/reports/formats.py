@@ -69,7 +69,7 @@ def read_report(path: Path) -> RunResults:
             "use the version of the package that wrote it, or write it again"
         )
     try:
-        return RunResults.from_data(data)
+        return RunResults.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools, cut
+from pytest_chatprompt.reports.answers import answer_facts, answer_line, called_tools, cut, provider_totals, table_rows
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.totals import provider_totals, table_rows
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, Outcome, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_change, describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line

@@ -19,10 +19,10 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from pytest_chatprompt.reports.answers import provider_totals, table_rows
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.totals import provider_totals, table_rows
 from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line
 from pytest_chatprompt.snapshots.layout import visible_line

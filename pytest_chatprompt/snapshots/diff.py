@@ -1,7 +1,4 @@
-"""The diff of a snapshot: how what is sent now differs from what is stored, by place in the data.
-
-What only moved is shown as a move, and a diff of the rest shows what else changed.
-"""
+"""The diff of a snapshot: how what is sent now differs from what is stored, by place in the data."""
 
 from __future__ import annotations
 

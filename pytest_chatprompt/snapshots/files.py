@@ -1,8 +1,4 @@
-"""The files of snapshots and recordings: their names, and how they are read, replaced and deleted.
-
-A name is the id of the case or test itself where possible; characters that are not allowed are percent-encoded as in a
-URL (`%2F`), so that two ids never get the same name.
-"""
+"""The files of snapshots and recordings: their names, and how they are read, replaced and deleted."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ def node_name(case_id: str) -> str:
 
 
 def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The file names, without extension, of the snapshots of one eval file, in order.
+    """The file names, without extension, of an eval file's snapshots, by ids and the texts for the brackets.
 
     They are different even on a file system that ignores case or the encoding of accents.
     """
@@ -202,7 +198,7 @@ def _is_running(process_id: int) -> bool:
         return False
     except OSError:
         # It runs, and belongs to another user.
-        return True
+        pass
     return True
 
 

@@ -44,7 +44,7 @@ def inline(value: Any) -> str:
     """A scalar, or an empty collection, on one line."""
     match value:
         case str():
-            return inline_text(value)
+            return value if _is_plain(value) else _quoted(value)
         case None:
             return "null"
         case bool():
@@ -58,11 +58,6 @@ def inline(value: Any) -> str:
         case list() | tuple():
             return "[]"
     raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
-
-
-def inline_text(text: str) -> str:
-    """Do as `inline` does with a string."""
-    return text if _is_plain(text) else _quoted(text)
 
 
 def _float_text(value: float) -> str:
@@ -86,18 +81,10 @@ def _is_plain(text: str) -> bool:
         and " #" not in text
         and not text.endswith(":")
         and _is_visible_line(text)
-        and (_is_several_words(text) or _is_string(text))
+        # No number, date or boolean.
+        and not _NUMBER_LIKE.fullmatch(text)
+        and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
     )
-
-
-def _is_several_words(text: str) -> bool:
-    """Whether a string is several words: what YAML reads as something else is one word, or begins with a digit."""
-    return " " in text and text[0].isalpha()
-
-
-def _is_string(text: str) -> bool:
-    """Whether a string without quotes is a string, and no number, date or boolean."""
-    return not _NUMBER_LIKE.fullmatch(text) and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
 
 
 def visible_line(text: str) -> str:
@@ -152,7 +139,7 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Shared
 
 def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
-    if isinstance(value, (dict, Mapping)):
+    if isinstance(value, Mapping):
         for key, inner in value.items():
             _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
@@ -168,18 +155,14 @@ def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
     match value:
         case str() if "\n" in value:
             _add_block(lines, prefix, value, deeper, layout)
-        case str():
-            # Most values are strings of one line.
-            lines.append(f"{prefix} {inline_text(value)}")
-        case dict() | Mapping() if value:
-            if is_item:
-                # The first key follows the dash on its line, the others stand below.
-                first = len(lines)
-                _add_lines(lines, value, deeper, layout)
-                lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
-            else:
-                lines.append(prefix)
-                _add_lines(lines, value, deeper, layout)
+        case Mapping() if value and is_item:
+            # The first key follows the dash on its line, the others stand below.
+            first = len(lines)
+            _add_lines(lines, value, deeper, layout)
+            lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
+        case Mapping() if value:
+            lines.append(prefix)
+            _add_lines(lines, value, deeper, layout)
         case list() | tuple() if value:
             lines.append(prefix)
             _add_lines(lines, value, deeper if is_item else indent, layout)

@@ -51,9 +51,9 @@ def elide_media(data: Any) -> Any:
         if len(data) >= _MIN_LENGTH and data.startswith(_STARTS):
             return _elided_text(data)
         return escape_description(data) if data.endswith(">") else data
-    if isinstance(data, (dict, Mapping)):
+    if isinstance(data, Mapping):
         return _elided_mapping(data)
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, list | tuple):
         items = [elide_media(item) for item in data]
         return data if all(map(operator.is_, items, data)) else items
     return data
@@ -119,11 +119,7 @@ _EXAMPLE: Final = r'{r"\d{4}-\d\d-\d\d": "<date>"}'
 
 
 class Masks(NamedTuple):
-    """Regular expressions, each with what to show for what it matches; they are applied in order.
-
-    Args:
-        patterns: pairs of an expression and its replacement, as `re.sub` takes it.
-    """
+    """Regular expressions, each with what to show for what it matches; they are applied in order."""
 
     patterns: tuple[tuple[re.Pattern[str], Replacement], ...] = ()
 
@@ -135,15 +131,7 @@ class Masks(NamedTuple):
                 f"eval_masks is {type(masks).__name__}; it must be a mapping of regular expressions to what to show "
                 f"for them, such as {_EXAMPLE}"
             )
-        if not masks:
-            # Most projects have none, and each test keeps its masks to the end of the run.
-            return NO_MASKS
-        return cls(tuple((_compile(pattern), _check(pattern, shown)) for pattern, shown in masks.items()))
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the same data is masked in the same way each time: a function may give something else."""
-        return all(isinstance(shown, str) for _, shown in self.patterns)
+        return cls(tuple(_parsed(pattern, shown) for pattern, shown in masks.items()))
 
     def apply(self, data: Any) -> Any:
         """Describe media and mask every string value of JSON data; gives the same object if there is neither."""
@@ -166,24 +154,20 @@ class Masks(NamedTuple):
 NO_MASKS: Final = Masks()
 
 
-def _compile(pattern: object) -> re.Pattern[str]:
-    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
-        return pattern
-    if not isinstance(pattern, str):
+def _parsed(pattern: object, shown: object) -> tuple[re.Pattern[str], Replacement]:
+    if isinstance(pattern, str):
+        try:
+            pattern = re.compile(pattern)
+        except re.error as error:
+            raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
+    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
         raise MaskError(f"eval_masks: {pattern!r} is {type(pattern).__name__}; a key must be a regular expression")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
-
-
-def _check(pattern: object, shown: object) -> Replacement:
     if not isinstance(shown, str) and not callable(shown):
         raise MaskError(
-            f"eval_masks: the value for {_source(pattern)!r} is {type(shown).__name__}; "
+            f"eval_masks: the value for {pattern.pattern!r} is {type(shown).__name__}; "
             "it must be a text, or a function of the match, as re.sub takes it"
         )
-    return shown
+    return pattern, shown
 
 
 def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:
@@ -192,7 +176,3 @@ def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:
     except (re.error, IndexError, TypeError) as error:
         # A text that refers to a group that there is not, or a function that returned something other than a text.
         raise MaskError(f"eval_masks: the value for {pattern.pattern!r} does not fit its match: {error}") from error
-
-
-def _source(pattern: object) -> object:
-    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
@@ -23,8 +23,6 @@ TOO_LARGE_CASE: Final = (
 )
 # Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
-# How much is compared at a time; it stays in the cache of a processor.
-_BLOCK_BYTES: Final = 64 * 1024
 
 
 class TextFileError(Exception):
@@ -103,21 +101,6 @@ def utf8_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
-def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
-    """Whether a file, which must be a regular one, holds just these bytes; only a block of it is in memory at a time.
-
-    Raises:
-        TextFileError: as in `read_regular_file`.
-    """
-    with _open_descriptor(path, max_bytes) as (descriptor, _):
-        for piece in pieces:
-            for start in range(0, len(piece), _BLOCK_BYTES):
-                block = piece[start : start + _BLOCK_BYTES]
-                if os.read(descriptor, len(block)) != block:
-                    return False
-        return not os.read(descriptor, 1)
-
-
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
     """Read a file line by line, without keeping the lines before.
 
@@ -145,19 +128,14 @@ def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
 @contextmanager
 def _open_regular_file(path: Path, max_bytes: int) -> Iterator[tuple[BinaryIO, int]]:
     """Open a file for reading if it is a regular one that is not too large; gives its size too."""
-    with _open_descriptor(path, max_bytes) as (descriptor, size), open(descriptor, "rb", closefd=False) as file:
-        yield file, size
-
-
-@contextmanager
-def _open_descriptor(path: Path, max_bytes: int) -> Iterator[tuple[int, int]]:
-    """Open a file as `_open_regular_file` does, without a buffer, which takes as long as reading a small file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
     try:
-        yield descriptor, _checked_size(os.fstat(descriptor), max_bytes)
+        size = _checked_size(os.fstat(descriptor), max_bytes)
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file, size
     finally:
         os.close(descriptor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.grading.text_checks import find_misfit
+from pytest_chatprompt.grading.checks import find_misfit
 
 
 @pytest.mark.parametrize(

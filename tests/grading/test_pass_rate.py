@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.grading.pass_rate import RequiredPasses, wilson_interval
+from pytest_chatprompt.grading.grade import RequiredPasses, wilson_interval
 
 RATES = (0.01, 0.34, 0.5, 0.8, 1.0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.grading.parsing import UnknownTypeError, _installed, find_type
+from pytest_chatprompt.grading.parsing import MistakeError, _installed, find_type
 from tests.grading.conftest import graded
 
 MODULE = """
@@ -87,6 +87,6 @@ def test_a_type_of_this_package_cannot_be_replaced() -> None:
     ],
 )
 def test_a_type_that_cannot_be_used_is_told(name: str, text: str) -> None:
-    with pytest.raises(UnknownTypeError) as raised:
+    with pytest.raises(MistakeError) as raised:
         find_type(name)
     assert str(raised.value).startswith(text)

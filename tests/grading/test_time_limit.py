@@ -8,14 +8,14 @@ import threading
 import pytest
 
 from pytest_chatprompt import CheckError
-from pytest_chatprompt.grading import text_checks
-from pytest_chatprompt.grading.text_checks import limited_time
+from pytest_chatprompt.grading import checks
+from pytest_chatprompt.grading.checks import limited_time
 from tests.grading.conftest import graded
 
 
 @pytest.fixture(autouse=True)
 def _short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_checks, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(checks, "MAX_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_chatprompt.reports.answer_text import answer_line, answer_section, case_line, case_section
+from pytest_chatprompt.reports.answers import answer_line, answer_section, case_line, case_section
 from pytest_chatprompt.results.records import ResponseResult
 from tests.reports.results import answered, check, repeated
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_chatprompt.reports.answers import Rate, provider_totals, table_rows, total_of
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.reports.totals import Rate, provider_totals, table_rows, total_of
 from tests.reports.results import answered, check
 
 RESULTS = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.merge import MergeError, merge_runs
+from pytest_chatprompt.report_commands import MergeError, merge_runs
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import RunResults, SnapshotResult
 from tests.reports.results import answered

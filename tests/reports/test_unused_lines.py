@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.reports.merge import removal_lines, unsettled_lines, unused_lines
+from pytest_chatprompt.report_commands import removal_lines, unsettled_lines, unused_lines
 from pytest_chatprompt.results.records import SnapshotUses
-from pytest_chatprompt.snapshots.unused_removal import Removal
+from pytest_chatprompt.snapshots.unused import Removal
 
 HINT = "Merge with {} in pytest's root folder to remove {}."
 

@@ -31,7 +31,7 @@ def test_a_result_is_the_same_after_its_way_as_json() -> None:
         checks=(CheckResult(type="contains", value="x", passed=None, reason="r"),),
         error=ErrorResult(message="m", path="a.eval.yaml", line=3),
     )
-    assert CaseResult.from_data(json.loads(json.dumps(result.as_data()))) == result
+    assert CaseResult.model_validate(json.loads(json.dumps(result.as_data()))) == result
     assert [change.place for change in result.difference.changes] == ["a"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.results import texts as module
-from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part
+from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, pieces_of_one_line
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,12 @@ def test_a_line_of_equal_words_takes_no_longer_than_others() -> None:
     assert [piece.is_equal for piece in changed_words("x " * 5_000, "y " * 5_000)].count(False) == 1
 
 
-def test_how_much_is_the_same() -> None:
-    assert shared_part(changed_words("ab", "ab")) == 1
-    assert shared_part(changed_words("aaa b", "aaa c")) == 0.8
-    assert shared_part(()) == 1
+def test_lines_that_share_less_than_half_are_two_lines() -> None:
+    assert pieces_of_one_line("ab", "ab") == (Piece("ab", "ab"),)
+    assert pieces_of_one_line("aaa b", "aaa c") == (Piece("aaa ", "aaa "), Piece("b", "c"))
+    assert pieces_of_one_line("a bb", "a cc") == (Piece("a ", "a "), Piece("bb", "cc"))
+    assert pieces_of_one_line("a bbb", "a ccc") == ()
+    assert pieces_of_one_line("", "") == ()
 
 
 def test_an_excerpt_has_whole_words_around_each_change() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
+from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.results.records import AttemptResult
 from pytest_chatprompt.results.texts import (
     describe_rate,

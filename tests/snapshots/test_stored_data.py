@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from pytest_chatprompt.snapshots import stored as module
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import file_shows, read_data, shows_the_same, written_anew
+from pytest_chatprompt.snapshots.stored import read_data, shows_the_same, written_anew
 from pytest_chatprompt.text.yaml import load_yaml
 
 DATA: dict[str, Any] = {
@@ -113,23 +112,6 @@ def test_a_text_that_cannot_be_read_is_an_error(text: str, reason: str) -> None:
     with pytest.raises(SnapshotFileError) as caught:
         read_data(text)
     assert str(caught.value).startswith(f"cannot be read: {reason}")
-
-
-@pytest.mark.parametrize(
-    ("content", "is_shown"),
-    [
-        pytest.param(b'a: "x\\xAD"\n', True, id="as it was written"),
-        pytest.param(b'"a":   "x\\xad"\r\n', True, id="formatted"),
-        pytest.param(b'a: "x\xad"\n', False, id="with a byte in place of the character"),
-        pytest.param(b"a: x\n", False, id="with other data"),
-        pytest.param(None, False, id="not there"),
-    ],
-)
-def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_shown: bool) -> None:
-    path = tmp_path / "a.yaml"
-    if content is not None:
-        path.write_bytes(content)
-    assert file_shows(path, dump({"a": "x\xad"})) is is_shown
 
 
 def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
-from pytest_chatprompt.snapshots.unused_removal import (
+from pytest_chatprompt.snapshots.unused import (
     Removal,
     RemovalError,
     checked_paths,

@@ -1,27 +1,40 @@
-"""Checks of the text of an answer: by other texts, a regular expression, or a JSON Schema.
+"""The checks of an answer: its text, the tools that it calls, what it took, and what a function of the project says.
 
 The text is taken as it is: nothing is trimmed and nothing normalized.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
+import math
 import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, reduce
+from importlib import import_module
 from itertools import accumulate
-from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
+from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.fields import check_data_path
+from pytest_chatprompt.cases.fields import NonEmptyString, check_data_path
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict, cut
-from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw, unexpected
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import (
+    check_json,
+    checked,
+    error_at,
+    invalid,
+    require_json_mapping,
+    thaw,
+    unexpected,
+)
+from pytest_chatprompt.wording import INSTALL_PRICES, dollars
 
 # Of computing time of this process, however busy the machine is.
 MAX_SECONDS: Final = 10.0
@@ -47,15 +60,6 @@ def limited_time(what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, previous)
-
-
-class HasText(Protocol):
-    """A `ProviderResponse`, or a `SentData`."""
-
-    @property
-    def text(self) -> str:
-        """The text that is looked at."""
-        ...
 
 
 def _read_text(value: Any) -> str:
@@ -106,7 +110,7 @@ class Equals(TextCheck):
 
     value: str
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         if response.text == self.value:
             return Verdict(True, "equals it")
@@ -121,7 +125,7 @@ class Contains(TextCheck):
 
     value: Text
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         offset = self.find(response.text, self.value)
         if offset < 0:
@@ -134,7 +138,7 @@ class ContainsAny(TextCheck):
 
     value: Texts
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         for text in self.value:
             offset = self.find(response.text, text)
@@ -148,7 +152,7 @@ class ContainsAll(TextCheck):
 
     value: Texts
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         missing = [repr(text) for text in self.value if self.find(response.text, text) < 0]
         return Verdict(not missing, f"does not contain {', '.join(missing)}" if missing else "contains all of them")
@@ -177,7 +181,7 @@ class StartsWith(TextCheck):
 
     value: Text
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         if response.text.startswith(self.value):
             return Verdict(True, "starts with it")
@@ -204,7 +208,7 @@ class Regex(TextCheck):
 
     value: Annotated[re.Pattern[str], PlainValidator(_read_pattern)]
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         with limited_time("the regular expression"):
             match = self.value.search(response.text)
@@ -217,10 +221,12 @@ class Regex(TextCheck):
 _MOST_OF_MESSAGE = 200
 
 
-def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a valid JSON Schema; without `$schema` it is one of draft 2020-12."""
+def _read_schema(schema: Any) -> Mapping[str, Any]:
+    """A valid JSON Schema; without `$schema` it is one of draft 2020-12."""
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
 
+    if not isinstance(schema, Mapping):
+        raise unexpected("a JSON Schema, as a mapping")
     check_json(schema)
     try:
         _validator(json.dumps(thaw(schema)))
@@ -231,8 +237,7 @@ def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
-    """The first place of data that does not fit a schema, and why: `$.city: 3 is not of type 'string'`; `""` for none.
-    """
+    """The first place of data that does not fit a schema, and why: `$.a: 3 is not of type 'string'`; `""` for none."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415
 
     with limited_time("the JSON Schema"):
@@ -251,12 +256,6 @@ def _validator(schema_text: str) -> Any:
     validator_class.check_schema(schema, format_checker=validator_class.FORMAT_CHECKER)
     # With a registry of one's own nothing is fetched.
     return validator_class(schema, registry=Registry())
-
-
-def _read_schema(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise unexpected("a JSON Schema, as a mapping")
-    return check_schema(value)
 
 
 def _read_schema_or_path(value: Any) -> str | Mapping[str, Any] | None:
@@ -282,7 +281,7 @@ class IsJson(TextCheck):
             return self
         return self.model_copy(update={"value": read(self.value, "value", _SchemaFile)})
 
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         if isinstance(response, SentData):
             data = response.data
@@ -303,3 +302,140 @@ class IsJson(TextCheck):
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
+
+
+class ToolCalled(Check):
+    """Passes where one of the answer's calls is of this tool, and has at least these arguments."""
+
+    value: NonEmptyString
+    arguments: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] = {}
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        calls = [call.function for call in response.tool_calls if call.function.name == self.value]
+        if not calls:
+            names = list(dict.fromkeys(call.function.name for call in response.tool_calls))
+            return Verdict(False, f"calls {', '.join(names)} and not {self.value}" if names else "calls no tool")
+        expected = thaw(self.arguments)
+        for call in calls:
+            if not expected or _fits(_parse(call.arguments), expected):
+                return Verdict(True, f"calls {self.value}({call.arguments})")
+        return Verdict(False, f"calls {', '.join(f'{self.value}({call.arguments})' for call in calls)}")
+
+
+def _parse(arguments: str) -> Any:
+    """The arguments of a call; `None` for what is not JSON, which models do write."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _fits(data: Any, expected: Any) -> bool:
+    """Whether data is what is expected, as JSON tells values apart; mappings may have more keys."""
+    if isinstance(expected, dict):
+        return isinstance(data, dict) and all(
+            key in data and _fits(data[key], value) for key, value in expected.items()
+        )
+    if isinstance(expected, list):
+        return isinstance(data, list) and len(data) == len(expected) and all(map(_fits, data, expected))
+    # In Python, and not in JSON, True is 1.
+    return isinstance(data, bool) == isinstance(expected, bool) and bool(data == expected)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+class MaxLatencySeconds(Check):
+    """Passes where the answer took no longer; a replayed one took what it took when it was recorded."""
+
+    value: Annotated[float, checked("a number above 0", _is_positive)]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        if response.latency_seconds is None:
+            raise CheckError("the provider does not report how long the answer took")
+        return Verdict(response.latency_seconds <= self.value, f"took {response.latency_seconds:.2f} seconds")
+
+
+class MaxCostUsd(Check):
+    """Passes where the answer cost no more; a replayed one costs what it cost when it was recorded."""
+
+    value: Annotated[float, checked("a number above 0, in US dollars", _is_positive)]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        cost = response.cost_usd
+        if cost is None:
+            raise CheckError(
+                "it is not known what the answer cost: its provider does not say how many tokens it took, "
+                f"or no price of its model is known; prices come with {INSTALL_PRICES}"
+            )
+        return Verdict(cost <= self.value, f"cost {dollars(cost)}")
+
+
+class MaxOutputTokens(Check):
+    """Passes where the answer has no more tokens, those of thinking included where the API counts them."""
+
+    value: Annotated[
+        int, checked("a whole number, 1 or more", lambda value: _is_positive(value) and isinstance(value, int))
+    ]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        tokens = response.usage.output_tokens
+        if tokens is None:
+            raise CheckError("the provider does not report how many tokens the answer has")
+        return Verdict(tokens <= self.value, f"has {tokens} tokens")
+
+
+_NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
+_REFERENCE: Final = re.compile(rf"{_NAME}:{_NAME}")
+
+
+def _read_reference(value: Any) -> str:
+    if not isinstance(value, str) or not _REFERENCE.fullmatch(value):
+        raise unexpected("a function as 'package.module:function'")
+    return value
+
+
+class Python(Check):
+    """Passes where a function, called with the case and the response, returns `True` or `None`."""
+
+    can_grade_request: ClassVar[bool] = True
+
+    value: Annotated[str, PlainValidator(_read_reference)]
+
+    def grade(self, case: EvalCase, response: Any) -> Verdict:
+        """See `Check.grade`."""
+        function = self.function()
+        try:
+            result = function(case, response)
+        except AssertionError as error:
+            return Verdict(False, f"is refused: {error}" if str(error) else "is refused by an assertion")
+        if result is None or result is True:
+            return Verdict(True, f"is accepted: the function returned {result}")
+        if result is False:
+            return Verdict(False, "is refused: the function returned False")
+        if inspect.iscoroutine(result):
+            result.close()
+        raise CheckError(f"the function returned {_described(result)}; return True or None to pass, False to fail")
+
+    def function(self) -> Callable[..., Any]:
+        """The function, imported now."""
+        module, _, name = self.value.partition(":")
+        try:
+            function: Any = reduce(getattr, name.split("."), import_module(module))
+        except Exception as error:
+            raise CheckError(f"the function cannot be imported: {type(error).__name__}: {error}") from error
+        if not callable(function):
+            raise CheckError(f"{_described(function)} is not a function")
+        return function  # type: ignore[no-any-return]
+
+
+def _described(value: Any) -> str:
+    if inspect.iscoroutine(value):
+        return "a coroutine"
+    text = repr(value)
+    return text if len(text) <= 100 else f"a {type(value).__name__}"  # noqa: PLR2004
