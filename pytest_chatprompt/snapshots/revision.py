@@ -19,7 +19,7 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """A revision that is open for reading; `open` makes one. Its process, `git cat-file --batch`, runs until `close`."""
+    """A revision that is open for reading; `open` makes one. Its `git cat-file --batch` runs until `close`."""
 
     def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
         self.name = name

@@ -11,7 +11,6 @@ import pytest
 from pytest_chatprompt.text.files import (
     MAX_BYTES,
     TextFileError,
-    holds_bytes,
     read_lines,
     read_regular_file,
     read_text,
@@ -72,52 +71,6 @@ def test_of_a_file_that_hides_its_size_no_more_than_the_limit_is_in_memory(
         with pytest.raises(TextFileError, match="is larger than 1 MiB"):
             read_regular_file(tmp_path / "x", 1024**2)
         assert tracemalloc.get_traced_memory()[1] < 8 * 1024**2
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    ("content", "is_held"),
-    [
-        pytest.param(b"a" * 150_000, True, id="the same"),
-        pytest.param(b"a" * 149_999, False, id="a byte less"),
-        pytest.param(b"a" * 150_001, False, id="a byte more"),
-        pytest.param(b"b" + b"a" * 149_999, False, id="another first byte"),
-        pytest.param(b"a" * 149_999 + b"b", False, id="another last byte"),
-        pytest.param(b"a" * 100_000 + b"b" + b"a" * 49_999, False, id="another byte in the second block"),
-        pytest.param(b"", False, id="empty"),
-    ],
-)
-def test_a_file_holds_just_its_bytes_in_whatever_pieces(content: bytes, is_held: bool, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(content)
-    for lengths in ([150_000], [1, 149_999], [0, 65_536, 65_536, 0, 18_928], [100] * 1_500):
-        pieces = [b"a" * length for length in lengths]
-        assert holds_bytes(tmp_path / "x", pieces, 10**6) is is_held
-
-
-def test_an_empty_file_holds_no_bytes(tmp_path: Path) -> None:
-    (tmp_path / "x").touch()
-    assert holds_bytes(tmp_path / "x", [], 0)
-    assert holds_bytes(tmp_path / "x", [b""], 0)
-
-
-def test_what_is_no_file_or_too_large_holds_nothing_that_may_be_read(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"0123456789")
-    assert holds_bytes(tmp_path / "x", [b"0123456789"], 10)
-    with pytest.raises(TextFileError, match="is larger than"):
-        holds_bytes(tmp_path / "x", [b"0123456789"], 9)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TextFileError, match="is not a regular file"):
-        holds_bytes(tmp_path / "pipe", [], 10)
-
-
-def test_of_a_file_that_is_compared_only_a_block_is_in_memory(tmp_path: Path) -> None:
-    content = bytes(16 * 1024**2)
-    (tmp_path / "x").write_bytes(content)
-    tracemalloc.start()
-    try:
-        assert holds_bytes(tmp_path / "x", [content], 1024**3)
-        assert tracemalloc.get_traced_memory()[1] < 1024**2
     finally:
         tracemalloc.stop()
 
