@@ -35,20 +35,17 @@ class MergeError(Exception):
 OK: Final = 0
 WORSE: Final = 1
 UNUSED: Final = 1
-_ERRORS: Final = (
-    ReportError,
-    MergeError,
-    RemovalError,
-    RevisionError,
-    OSError,
-    UnicodeDecodeError,
-)
+_ERRORS: Final = (ReportError, MergeError, RemovalError, RevisionError, OSError, UnicodeDecodeError)
 # What argparse exits with.
 USAGE_ERROR: Final = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command."""
+    """Run a command, and give its exit code.
+
+    It is 1 if `compare` found a case that got worse, or `merge` a snapshot that nothing uses, and 2 for what cannot be
+    read, merged, written or removed, the output of the command included.
+    """
     options = _parser().parse_args(arguments)
     # A console that cannot show a character of an answer still shows the rest.
     for stream in (sys.stdout, sys.stderr):

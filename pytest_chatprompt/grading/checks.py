@@ -83,17 +83,6 @@ Text = Annotated[str, PlainValidator(_read_text)]
 Texts = Annotated[tuple[str, ...], PlainValidator(_read_texts)]
 
 
-def _find_folded(text: str, value: str) -> int:
-    """Find a value in a text, in capitals or not; -1 if it is not there."""
-    folded = text.casefold()
-    offset = folded.find(value.casefold())
-    if offset < 0 or len(folded) == len(text):
-        return offset
-    # Some letters become two or three: the German sharp s is `ss`.
-    ends = accumulate(len(character.casefold()) for character in text)
-    return next(index for index, end in enumerate(ends) if end > offset)
-
-
 class TextCheck(Check):
     """Base of the checks in this module."""
 
@@ -102,7 +91,12 @@ class TextCheck(Check):
 
     def find(self, text: str, value: str) -> int:
         """The offset of a value in a text; -1 if it is not there."""
-        return _find_folded(text, value) if self.ignores_case else text.find(value)
+        if not self.ignores_case:
+            return text.find(value)
+        offset = text.casefold().find(value.casefold())
+        # Some letters become two or three: the German sharp s is `ss`.
+        ends = accumulate(len(character.casefold()) for character in text)
+        return offset if offset < 0 else next(index for index, end in enumerate(ends) if end > offset)
 
 
 class Equals(TextCheck):

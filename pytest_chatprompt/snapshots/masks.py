@@ -78,7 +78,7 @@ def _elided_text(text: str) -> str:
     if text.startswith(_PREFIXES) or (len(text) >= _MIN_LENGTH_OF_MP3 and text.startswith(_MP3_PREFIXES)):
         head = decode_base64(text[:_HEAD].rstrip("="))
         media_type = "" if head is None else sniff_media_type(head)
-        return _described(text, media_type) if media_type else text
+        return describe_base64(text, media_type) or text if media_type else text
     parts = split_data_url(text)
     shown = None if parts is None else describe_base64(parts[1])
     if parts is None or shown is None:
@@ -91,9 +91,10 @@ def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
     if len(text) < _MIN_LENGTH:
         return text
     if mapping.get("format") in _AUDIO_FORMATS:
-        return _described(text, f"audio/{mapping['format']}")
-    types = [value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)]
-    return _described(text, types[0]) if types and types[0].startswith(_TYPE_PREFIXES) else text
+        media_type = f"audio/{mapping['format']}"
+    else:
+        media_type = next((value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)), "")
+    return describe_base64(text, media_type) or text if media_type.startswith(_TYPE_PREFIXES) else text
 
 
 def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,13 +105,8 @@ def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
     digits = source.get("bytes")
     if not isinstance(digits, str) or len(digits) < _MIN_LENGTH:
         return block
-    shown = _described(digits, f"{kind}/{block_format}")
-    return block if shown is digits else {**block, "source": {**source, "bytes": shown}}
-
-
-def _described(digits: str, media_type: str) -> str:
-    shown = describe_base64(digits, media_type)
-    return digits if shown is None else shown
+    shown = describe_base64(digits, f"{kind}/{block_format}")
+    return block if shown is None else {**block, "source": {**source, "bytes": shown}}
 
 
 Replacement = str | Callable[[re.Match[str]], str]
