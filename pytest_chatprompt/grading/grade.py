@@ -22,14 +22,7 @@ from pytest_chatprompt.wording import count
 
 @dataclass(frozen=True, slots=True)
 class GradedCheck:
-    """A check with its verdict, or with the error that left it without one.
-
-    Args:
-        check: the check.
-        subject: what it looked at.
-        verdict: its verdict, the opposite where it is negated; `None` if it cannot be graded.
-        error: why it cannot be graded; `""` if it can.
-    """
+    """A check with its verdict, the opposite where it is negated, or with the error that left it without one."""
 
     check: CaseCheck
     subject: ProviderResponse | SentData

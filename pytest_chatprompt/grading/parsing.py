@@ -1,8 +1,4 @@
-"""The types of checks, one line for each, and the checks of a case made from what its author wrote.
-
-Other packages add types by the entry point group `pytest_chatprompt.checks`; they are looked for where the table does
-not know a name.
-"""
+"""The types of checks, and the checks of a case made from what its author wrote."""
 
 from __future__ import annotations
 

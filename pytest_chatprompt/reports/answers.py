@@ -32,10 +32,7 @@ def answer_line(response: ResponseResult, width: int) -> str:
 
 
 def case_line(result: CaseResult, width: int) -> str | None:
-    """The answer of a case in one line, such as `4/5 passed; answer 3 failed: 'We …' (0.41 s)`; `None` without one.
-
-    Of a case that is sent several times, it is the first answer that does not pass.
-    """
+    """The answer of a case in one line; of a repeated case the first that does not pass. `None` without one."""
     if result.repeats is None:
         return None if result.response is None else answer_line(result.response, width)
     attempts = result.repeats.attempts
@@ -122,14 +119,7 @@ class Rate(NamedTuple):
 
 
 class Total(NamedTuple):
-    """What some cases came to.
-
-    Args:
-        name: of their provider or run.
-        cases: how many of those that were not skipped passed, those without an answer included.
-        checks: for each type of check, in the order of the run, how many passed; one that could not be graded did not.
-        responses: the answers that they got.
-    """
+    """What some cases came to, those that were skipped left out; a check that could not be graded did not pass."""
 
     name: str
     cases: Rate

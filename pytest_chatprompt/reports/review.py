@@ -193,9 +193,6 @@ class Review:
         results: of the cases that failed, in the order of the run.
         lists_all: whether all places and cases are listed, and long lines are whole.
         lists_all_changes: whether all changes are listed, with all of their lines.
-
-    Attributes:
-        snapshot_count: how many snapshots differ, or do not exist.
     """
 
     def __init__(
@@ -225,9 +222,9 @@ class Review:
         return " and ".join(filter(None, (summary_line(new), known)))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
-        """What to show in place of the diff of a case; a text if one line says it all, empty if there is no diff.
+        """What to show in place of the diff of a case, asked for in the order in which they are shown.
 
-        The cases have to be asked for in the order in which they are shown.
+        It is a text if one line says it all, and empty if there is no diff.
         """
         if result.node_id in self.renamed:
             return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"

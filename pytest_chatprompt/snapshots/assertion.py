@@ -40,10 +40,7 @@ def filtered(
     include: PropertyFilter | None = None,
     path: PropertyPath = (),
 ) -> Any:
-    """Data with values replaced by syrupy's `matcher`, and without keys by `exclude` and `include`.
-
-    What the matcher gives becomes its `repr` if it is no JSON.
-    """
+    """Data with values replaced by syrupy's `matcher`, as `repr` if they are no JSON, and without what is excluded."""
     if matcher is not None:
         shown = matcher(data=data, path=path)
         data = shown if shown is data or _is_json(shown) else repr(shown)
@@ -196,8 +193,7 @@ class AssertionContext(NamedTuple):
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
         shared: long texts that are part of what many tests compare.
-        note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
-            none), and with its new text.
+        note_written: called with the path of each snapshot that is written, its text before, and its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.

@@ -1,9 +1,7 @@
-r"""The layout of a snapshot: JSON data as exact and readable YAML.
+"""The layout of a snapshot: JSON data as exact and readable YAML.
 
-One line of a string is one line of the text. A string of several lines is a literal block if all of it is visible;
-else it is a double-quoted scalar with a line break after every `\n`, in which every invisible character is escaped.
 YAML libraries fold, wrap or quote long strings by rules of their own. Here each line of the text depends on one line of
-the string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
+a string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
 """
 
 from __future__ import annotations

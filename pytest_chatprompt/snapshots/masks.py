@@ -1,11 +1,7 @@
 """Masks: what a snapshot shows in place of what differs from run to run, and of the bytes of media.
 
 Base64 text is media if it is a `data:` URL, if the mapping around it names its type, or if its first bytes are those of
-a known format. It is shown as `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>` or, in a URL, as
-`data:image/png;base64,<34123 bytes, sha256:...>`. All else, such as an embedding or a signature, stays as it is.
-Other texts give other descriptions: other bytes have another hash, the URL-safe alphabet is named, base64 with line
-breaks or without padding stays as it is, and a text that is no media and looks like a description gets a backslash in
-front.
+a known format; all else, such as an embedding, stays. A text that looks like a description gets a backslash in front.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Recordings: the files that keep what a test got from real APIs, beside its snapshot, without headers and keys.
 
-An entry is whole or refused: its last line says how long the reply took, so a file that was cut off anywhere has all of
-an entry, or an entry without that line, or a last line without its line break.
+The last line of an entry says how long the reply took, so that a file that was cut off anywhere is refused.
 """
 
 from __future__ import annotations

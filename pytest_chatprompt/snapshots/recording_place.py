@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordingMode:
-    """What a run does with recordings.
-
-    Args:
-        replays: whether recorded replies are given.
-        sends: whether requests reach the real APIs.
-        records: whether what the real APIs reply is recorded.
-    """
+    """What a run does with recordings, and whether requests reach the real APIs."""
 
     replays: bool
     sends: bool

@@ -18,10 +18,7 @@ from pytest_chatprompt.text.yaml import YamlError, load_yaml
 # A comparison that fails asks several times for what it stored and what it sent.
 @lru_cache(maxsize=2)
 def read_data(text: str) -> Any:
-    """Read the data that the text of a snapshot or a recording shows; `None` for an empty text.
-
-    Nobody may change it: whoever asks for the same text may get the same object.
-    """
+    """Read the data of a snapshot or a recording, for nobody to change; `None` for an empty text."""
     try:
         return load_yaml(text)
     except YamlError as error:

@@ -1,8 +1,7 @@
 """Unused snapshots and recordings: which they are, by their names and contents, and how they are removed.
 
-What an eval file no longer defines is gone: the file says so. Of all else, the snapshots of ordinary tests and of
-parameters of fixtures, Python code decides, and that nothing used it in one run is no proof. A recording was paid for:
-one whose requests another test sends now is moved to that test, and one whose requests are still sent stays.
+An eval file says what it no longer defines. Of all else Python code decides, and that nothing used it in one run is no
+proof. A recording was paid for: it stays, or moves, while any test sends its requests.
 """
 
 from __future__ import annotations
@@ -212,14 +211,7 @@ def _new_place(
 
 
 def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redactor: Redactor) -> int:
-    """Remove the recorded replies that a replay of all their test's requests did not give; gives how many.
-
-    Args:
-        path: the recording; it can be read.
-        used: the number of the answer and the hash of the request of each reply that was given.
-        root: pytest's root folder.
-        redactor: removes secrets.
-    """
+    """Remove the recorded replies that a replay did not use, by number and hash, and give how many."""
     from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording  # noqa: PLC0415
 
     exchanges = load_recording(path, root)
