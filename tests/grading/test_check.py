@@ -1,4 +1,4 @@
-"""What is sent, as checks of the request see it."""
+"""What is sent, as a check sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of two runs: what is better, worse, changed, new and gone."""
+"""Two runs beside each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a snapshot shows of the values that tests compare with it."""
+"""What a snapshot shows of a value that a test compares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of two runs as text."""
+"""Two runs beside each other, in words."""
 
 from __future__ import annotations
 

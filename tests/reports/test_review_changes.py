@@ -1,4 +1,4 @@
-"""Distinct changes: equal changes of many cases are one, largest first."""
+"""The distinct changes of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as text: in one line, and as the section of a report."""
+"""Answers in words, and their totals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_chatprompt.reports.answers import answer_line, answer_section, case_line, case_section
+from pytest_chatprompt.reports.answers import (
+    Rate,
+    answer_line,
+    answer_section,
+    case_line,
+    case_section,
+    provider_totals,
+    table_rows,
+    total_of,
+)
+from pytest_chatprompt.reports.terminal import table_lines
 from pytest_chatprompt.results.records import ResponseResult
 from tests.reports.results import answered, check, repeated
 
@@ -133,3 +143,52 @@ def test_the_line_of_a_repeated_case_is_as_long_as_fits() -> None:
         assert shown is not None
         assert len(shown) == 70
         assert shown.rstrip("'").endswith("…")
+
+
+RESULTS = [
+    answered("a", "one", checks=(check(), check("regex")), latency_seconds=1.0, input_tokens=1000, output_tokens=1),
+    answered("b", "one", "failed", checks=(check(passed=False),), latency_seconds=2.0, input_tokens=500),
+    answered("c", "one", "error", checks=(check(passed=None),), latency_seconds=4.0),
+    answered("a", "two", checks=(check(), check(is_negated=True))),
+    answered("b", "two", "error", text=None),
+    # Whether it would have passed is not known.
+    answered("c", "two", "skipped"),
+    # It never answered.
+    answered("a", "three", "error", text=None),
+]
+
+
+def test_each_type_of_check_the_cases_and_what_the_answers_took_are_rows() -> None:
+    assert list(table_lines(table_rows(provider_totals(RESULTS)))) == [
+        "                       one         two",
+        "contains         1/3 (33%)  1/1 (100%)",
+        "regex           1/1 (100%)           -",
+        "not_contains             -  1/1 (100%)",
+        "all checks       2/4 (50%)  2/2 (100%)",
+        "cases            1/3 (33%)   1/2 (50%)",
+        "median latency      2.00 s     unknown",
+        "input tokens         1,500     unknown",
+        "output tokens            1     unknown",
+    ]
+
+
+def test_a_row_tells_how_many_answers_there_are_if_that_is_not_the_number_of_cases() -> None:
+    rows = table_rows(provider_totals([*RESULTS, answered("d", "two", "error", text=None)]))
+    assert ("cases", "1/3 (33%)", "1/3 (33%)") in rows
+    assert ("answers", "3", "2") in rows
+
+
+def test_one_type_of_check_needs_no_sum_and_no_answers_need_no_table() -> None:
+    rows = table_rows(provider_totals([answered("a", checks=(check(),))]))
+    assert [name for name, *_ in rows] == ["", "contains", "cases", "median latency", "input tokens", "output tokens"]
+    assert table_rows(provider_totals([answered("a", text=None)])) == []
+    assert total_of("a.json", []) is None
+
+
+def test_tests_without_a_provider_are_told_as_that() -> None:
+    without = answered("a").model_copy(update={"provider": None})
+    assert table_rows(provider_totals([without]))[0] == ("", "no provider")
+
+
+def test_a_rate_of_nothing_is_a_dash() -> None:
+    assert [str(Rate()), str(Rate(0, 3)), str(Rate(2, 3))] == ["-", "0/3 (0%)", "2/3 (67%)"]

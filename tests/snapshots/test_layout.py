@@ -1,4 +1,4 @@
-"""The text of a snapshot is exact and readable, and has one line for each line of a string."""
+"""The layout of a snapshot."""
 
 from __future__ import annotations
 

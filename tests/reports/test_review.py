@@ -1,4 +1,4 @@
-"""The review: what is told of each case, and of the run at its end."""
+"""The review of a run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_chatprompt.reports.review import Review
-from pytest_chatprompt.results.records import CaseResult
-from tests.reports.test_distinct_changes import anthropic, differs, openai
+from pytest_chatprompt.reports.review import Review, cost_line, style_lines
+from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
+from tests.reports.test_review_changes import anthropic, differs, openai
 
 BOTH = [
     differs("one", openai("14 days", "hi"), openai("30 days", "hi")),
@@ -145,3 +145,103 @@ def test_renamed_and_new_cases_are_no_changes() -> None:
 def test_what_cannot_be_seen_is_escaped() -> None:
     lines = plain(Review([differs("x", {"s": "a\nb"}, {"s": "a\nb\t"})]).end_lines("all", accept))
     assert lines[2:4] == ["   - b", '   + "b\\t"']
+
+
+BEFORE = " ".join(f"before{number}" for number in range(20))
+AFTER = " ".join(f"after{number}" for number in range(20))
+
+
+def texts(*lines: str, whole: bool = False) -> list[str]:
+    return ["".join(text for text, _ in line) for line in style_lines(lines, whole=whole)]
+
+
+def test_short_lines_stay_as_they_are() -> None:
+    lines = ["  one", "- in 14 days", "+ in 30 days", "> [1] moved to [0]: x", "  two"]
+    assert texts(*lines) == lines
+    assert [line[0][1] for line in style_lines(lines)] == ["", "removed", "added", "moved", ""]
+
+
+def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> None:
+    assert texts(f"-   {BEFORE} 14 {AFTER}", f"+   {BEFORE} 30 {AFTER}") == [
+        "~ …before14 before15 before16 before17 before18 before19 [-14-]{+30+} "
+        "after0 after1 after2 after3 after4 after5 after6 after7…"
+    ]
+    assert texts(f"- {BEFORE}", f"+ {BEFORE} more") == [
+        "~ …before14 before15 before16 before17 before18 before19{+ more+}"
+    ]
+
+
+def test_removed_and_added_words_have_styles() -> None:
+    (line,) = style_lines([f"- {BEFORE} one", f"+ {BEFORE} two"])
+    assert [style for _, style in line] == ["", "", "removed", "added"]
+
+
+def test_long_lines_are_whole_if_wanted() -> None:
+    assert texts(f"- {BEFORE} 14 {AFTER}", f"+ {BEFORE} {AFTER}", whole=True) == [f"~ {BEFORE} [-14 -]{AFTER}"]
+    assert texts(f"  {BEFORE}", whole=True) == [f"  {BEFORE}"]
+
+
+def test_a_long_line_beside_a_change_is_cut() -> None:
+    assert texts(f"  {BEFORE}") == [f"  {BEFORE}"[:100].rstrip() + "…"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param((f"- {BEFORE}", f"+ {AFTER}"), id="nothing in common"),
+        pytest.param((f"- {BEFORE} 1", f"+ {BEFORE} 2", "+ more"), id="another number of lines"),
+        pytest.param((f"- {BEFORE}",), id="only removed"),
+    ],
+)
+def test_lines_that_are_no_pairs_are_shown_whole(lines: tuple[str, ...]) -> None:
+    assert texts(*lines) == list(lines)
+
+
+def test_pairs_stand_together_if_one_of_them_is_long() -> None:
+    assert texts("- a", f"- {BEFORE} 1", "+ b", f"+ {BEFORE} 2") == [
+        "- a",
+        "+ b",
+        "~ …before14 before15 before16 before17 before18 before19 [-1-]{+2+}",
+    ]
+
+
+def result(cost: ChangeCost | None) -> CaseResult:
+    snapshot = SnapshotResult(path="s", state="different", cost=cost)
+    return CaseResult(node_id="n", path="p", line=1, outcome="failed", snapshot=snapshot)
+
+
+def cost(characters: int, place: str | None = None) -> ChangeCost:
+    return ChangeCost(characters=characters, tokens=round(characters / 4), prefix_break=place)
+
+
+@pytest.mark.parametrize(
+    ("costs", "line"),
+    [
+        ([], ""),
+        ([None], ""),
+        ([cost(0)], ""),
+        ([cost(1)], "+1 character"),
+        ([cost(-4)], "-4 characters (about -1 token)"),
+        ([cost(40_000), cost(40_000)], "+40,000 characters (about +10,000 tokens)"),
+        ([cost(-3), cost(0), cost(40)], "-3 to +40 characters (about -1 to +10 tokens)"),
+        ([cost(0, "request.system")], "the cached prefix ends at request.system"),
+        ([cost(1, "a"), cost(1, "a")], "+1 character; the cached prefix ends at a"),
+        ([cost(0, "a"), cost(0, "b"), cost(0, "b"), None], "the cached prefix ends at b (2) and a (1)"),
+        ([cost(0, "a"), cost(0)], "the cached prefix ends at a (1)"),
+        (
+            [cost(0, place) for place in "aab"] + [cost(0, "c")],
+            "the cached prefix ends at a (2), b (1) and 1 more place",
+        ),
+        ([cost(0, place) for place in "abcd"], "the cached prefix ends at a (1), b (1) and 2 more places"),
+    ],
+)
+def test_the_line_says_what_is_to_be_said(costs: list[ChangeCost | None], line: str) -> None:
+    assert cost_line(map(result, costs)) == line
+
+
+def test_places_are_quoted_as_the_caller_wants() -> None:
+    assert cost_line([result(cost(0, "a"))], lambda place: f"`{place}`") == "the cached prefix ends at `a`"
+
+
+def test_a_case_that_compared_nothing_has_no_cost() -> None:
+    assert cost_line([CaseResult(node_id="n", path="p", line=1, outcome="error")]) == ""

@@ -1,4 +1,4 @@
-"""What each type of check says of an answer: the words that complete "the answer ...", and the place that they name."""
+"""The reasons that checks give."""
 
 from __future__ import annotations
 

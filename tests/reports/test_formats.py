@@ -1,4 +1,4 @@
-"""Reports read back from files, and what is said of a file that is none."""
+"""Reports, written and read."""
 
 from __future__ import annotations
 
