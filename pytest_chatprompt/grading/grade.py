@@ -1,12 +1,15 @@
-"""Grade one check by itself, and say why those of a case do not pass."""
+"""Grade a check, say why those of a case do not pass, and how many answers of a repeated case have to."""
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from statistics import NormalDist
+from typing import Final, Literal
 
 from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.errors import CheckError
@@ -19,14 +22,7 @@ from pytest_chatprompt.wording import count
 
 @dataclass(frozen=True, slots=True)
 class GradedCheck:
-    """A check with its verdict, or with the error that left it without one.
-
-    Args:
-        check: the check.
-        subject: what it looked at.
-        verdict: its verdict, the opposite where it is negated; `None` if it cannot be graded.
-        error: why it cannot be graded; `""` if it can.
-    """
+    """A check with its verdict, the opposite where it is negated, or with the error that left it without one."""
 
     check: CaseCheck
     subject: ProviderResponse | SentData
@@ -42,17 +38,7 @@ class GradedCheck:
 def grade(
     check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData, votes: Sequence[JudgeVote] = ()
 ) -> GradedCheck:
-    """Grade a check; an exception that it raises becomes the error of its result.
-
-    Args:
-        check: the check.
-        case: its case, with its variables filled in.
-        subject: the answer, or what is sent, as the check's `of` says.
-        votes: of the judge about the answer, if the check asks one.
-
-    Returns:
-        The check with its verdict or its error.
-    """
+    """Grade a check; an exception that it raises becomes the error of its result."""
     try:
         asks_judge = isinstance(check.check, LlmRubric)
         verdict = count_votes(votes) if asks_judge else check.check.grade(case, subject)
@@ -113,3 +99,53 @@ def _excerpt(graded: GradedCheck) -> str:
     shown = [cut(f"{call.name}({call.arguments})", _MOST_OF_TEXT) for call in calls]
     size = f" ({len(text)} characters)" if len(text) > _MOST_OF_TEXT else ""
     return "; calls ".join((excerpt + size, *shown))
+
+
+AttemptOutcome = Literal["passed", "failed", "error"]
+
+CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredPasses:
+    """How many answers of a repeated case have to pass."""
+
+    planned: int
+    pass_rate: float
+
+    @property
+    def count(self) -> int:
+        """The least number of answers that is the pass rate, at least 1."""
+        # As the author wrote the rate: 0.07 times 100 is a little more than 7 in binary fractions.
+        return math.ceil(Fraction(repr(self.pass_rate)) * self.planned)
+
+    def outcome(self, passed: int, failed: int, errors: int) -> AttemptOutcome | None:
+        """How the case ends, whatever the answers that are still missing say; `None` as long as it is not certain.
+
+        An error says nothing about the answer, so the case is an error if, and only if, it could have ended either way.
+        """
+        missing = self.planned - passed - failed - errors
+        needed = self.count
+        if passed >= needed:
+            return "passed"
+        if failed > self.planned - needed:
+            return "failed"
+        can_pass = passed + missing >= needed
+        can_fail = failed + missing > self.planned - needed
+        return None if can_pass or can_fail else "error"
+
+
+def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Wilson's score interval of a rate, without continuity correction.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
+    """
+    if not total:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    rate, weight = passed / total, z * z / total
+    center = rate + weight / 2
+    spread = z * math.sqrt(rate * (1 - rate) / total + weight / (4 * total))
+    low, high = (center - spread) / (1 + weight), (center + spread) / (1 + weight)
+    # Rounding must not leave a rate of 0 or 1 outside.
+    return (0.0 if passed == 0 else max(low, 0.0)), (1.0 if passed == total else min(high, 1.0))

@@ -1,8 +1,4 @@
-"""The types of checks, one line for each, and the checks of a case made from what its author wrote.
-
-Other packages add types by the entry point group `pytest_chatprompt.checks`; they are looked for where the table does
-not know a name.
-"""
+"""The types of checks, and the checks of a case made from what its author wrote."""
 
 from __future__ import annotations
 
@@ -17,10 +13,8 @@ from pydantic import BaseModel, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
 from pytest_chatprompt.grading.check import NEGATION, Check
-from pytest_chatprompt.grading.judge import LlmRubric
-from pytest_chatprompt.grading.text_checks import (
+from pytest_chatprompt.grading.checks import (
     Contains,
     ContainsAll,
     ContainsAny,
@@ -29,9 +23,15 @@ from pytest_chatprompt.grading.text_checks import (
     IContainsAll,
     IContainsAny,
     IsJson,
+    MaxCostUsd,
+    MaxLatencySeconds,
+    MaxOutputTokens,
+    Python,
     Regex,
     StartsWith,
+    ToolCalled,
 )
+from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
 from pytest_chatprompt.text.yaml import Entry, Node, Position
 from pytest_chatprompt.wording import did_you_mean
@@ -69,19 +69,16 @@ _OTHER_WORDS: Final[Mapping[str, str]] = {
 }
 
 
-class UnknownTypeError(Exception):
-    """No type of check has the name; the text says what to write."""
+class MistakeError(Exception):
+    """A mistake at one of the keys of a check."""
+
+    def __init__(self, key: str, text: str) -> None:
+        self.key = key
+        super().__init__(text)
 
 
 def find_type(written: str) -> tuple[type[Check], bool]:
-    """Find the class that grades a type of check, and whether its opposite is meant.
-
-    Returns:
-        The class of its checks, and whether the opposite is meant (`not_...`).
-
-    Raises:
-        UnknownTypeError: there is no such type, or its package cannot be loaded.
-    """
+    """Find the class that grades a type of check, and whether its opposite is meant."""
     name = written.replace("-", "_")
     is_negated = name.startswith(NEGATION)
     name = name.removeprefix(NEGATION)
@@ -91,16 +88,16 @@ def find_type(written: str) -> tuple[type[Check], bool]:
 def _installed_type(name: str, written: str) -> type[Check]:
     entry = _installed().get(name)
     if entry is None:
-        raise UnknownTypeError(f"unknown check type: {written!r}; {_suggestion(name)}")
+        raise MistakeError("type", f"unknown check type: {written!r}; {_suggestion(name)}")
     try:
         check = entry.load()
     except Exception as error:
-        raise UnknownTypeError(
-            f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
+        raise MistakeError(
+            "type", f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(check, type) or not issubclass(check, Check):
-        raise UnknownTypeError(
-            f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
+        raise MistakeError(
+            "type", f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
         )
     return check
 
@@ -133,20 +130,8 @@ class CaseCheck:
     of: LooksAt = "answer"
 
 
-class _MistakeError(Exception):
-    """A mistake at one of the keys of a check."""
-
-    def __init__(self, key: str, text: str) -> None:
-        self.key = key
-        super().__init__(text)
-
-
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
-    """Make each check of a case an instance of its type, with its values validated and its files read.
-
-    Raises:
-        EvalFileError: all that is wrong with them.
-    """
+    """Make each check of a case an instance of its type, with its values validated and its files read."""
     checks: list[CaseCheck] = []
     diagnostics: list[Diagnostic] = []
     for written in case.checks:
@@ -155,7 +140,7 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
         except EvalFileError as error:
             # In a file that the check names.
             diagnostics += error.diagnostics
-        except (ValidationError, _MistakeError) as error:
+        except (ValidationError, MistakeError) as error:
             for position, text in _explain(error, written, case):
                 where = (case.origin.shown_path, position.line, position.column)
                 diagnostics.append(Diagnostic(*where, text + place_of_row(case.origin.row), case_id=case.full_id))
@@ -165,23 +150,20 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
 
 
 def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
-    try:
-        check_class, is_negated = find_type(written.type)
-    except UnknownTypeError as error:
-        raise _MistakeError("type", str(error)) from error
+    check_class, is_negated = find_type(written.type)
     arguments = dict(written.arguments)
     of = arguments.pop("of", "answer")
     if of not in _LOOKS_AT:
         hint = did_you_mean(of, _LOOKS_AT) if isinstance(of, str) else ""
-        raise _MistakeError(
+        raise MistakeError(
             "of", f"'of' must be {' or '.join(_LOOKS_AT)}, but is {of!r}" + (f"; {hint}" if hint else "")
         )
     if of == "request" and not check_class.can_grade_request:
-        raise _MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
+        raise MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
     check = check_class.model_validate(arguments).read_files(partial(_read_file, case, reader))
     mistake = check.find_mistake(case)
     if mistake:
-        raise _MistakeError("type", mistake)
+        raise MistakeError("type", mistake)
     return CaseCheck(written, check, is_negated, of)
 
 
@@ -190,14 +172,14 @@ def _read_file(case: EvalCase, reader: FileReader, path: str, key: str, model: t
     try:
         return reader.read_definition(path, case.path.parent, key, model)
     except AttachmentError as error:
-        raise _MistakeError(key, str(error)) from error
+        raise MistakeError(key, str(error)) from error
 
 
 def _explain(
-    error: ValidationError | _MistakeError, written: EvalCheck, case: EvalCase
+    error: ValidationError | MistakeError, written: EvalCheck, case: EvalCase
 ) -> Iterator[tuple[Position, str]]:
     node = find_node(written, case)
-    if isinstance(error, _MistakeError):
+    if isinstance(error, MistakeError):
         yield node.find((error.key,)).position, str(error)
     else:
         yield from explain_validation_error(error, node, find_type(written.type)[0])

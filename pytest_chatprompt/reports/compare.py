@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pytest_chatprompt.reports.answer_text import called_tools, check_line
+from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.reports.totals import table_rows, total_of
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
 from pytest_chatprompt.wording import count, visible_line
 
@@ -25,10 +24,8 @@ class CaseComparison:
         after: what it did in the second one.
         failing: the checks that do not pass any more, or that are new and do not pass, as they were graded last.
         passing: the checks that pass now and did not pass before, as they were graded last.
-        kind: what came of it. A case that passed and does not pass is worse, and the reverse is better. Where it passed
-            in neither run, its checks decide: worse as soon as one does not pass any more.
-        is_answer_changed: whether the text of the answer or a call in it differs; `False` if one run has no answer. Of
-            a repeated case the first answer counts.
+        kind: what came of it; where it passed in neither run, its checks decide.
+        is_answer_changed: whether the first answer differs; `False` if one run has none.
         is_request_changed: whether what it sends differs; `None` if a run does not say what it sent.
     """
 

@@ -52,11 +52,7 @@ class ReportError(Exception):
 
 
 def read_report(path: Path) -> RunResults:
-    """Read a report.
-
-    Raises:
-        ReportError: it cannot be read, is not a report, or has another version.
-    """
+    """Read a report."""
     try:
         data: Any = parse_json(path.read_text(encoding="utf-8"), max_depth=MAX_FILE_DEPTH)
     except OSError as error:
@@ -73,7 +69,7 @@ def read_report(path: Path) -> RunResults:
             "use the version of the package that wrote it, or write it again"
         )
     try:
-        return RunResults.from_data(data)
+        return RunResults.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")

@@ -9,14 +9,12 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools, cut
+from pytest_chatprompt.reports.answers import answer_facts, answer_line, called_tools, cut, provider_totals, table_rows
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.totals import provider_totals, table_rows
-from pytest_chatprompt.results.records import AttemptResult, CaseResult, Outcome, ResponseResult, RunResults
+from pytest_chatprompt.results.records import CaseResult, Outcome, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_change, describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count
@@ -45,18 +43,9 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _table_row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(_cells(cells))} |"
-
-
-def _cells(cells: Iterable[str]) -> Iterator[str]:
-    for cell in cells:
-        # Within a table a bar ends a cell even in code.
-        yield cell if _PLAIN_CELL.fullmatch(cell) else code(cell).replace("|", "\\|")
-
-
-def shortened(text: str) -> str:
-    """A text in one line, cut to the length of a name."""
-    return cut(_one_line(text), LONGEST_NAME)
+    # Within a table a bar ends a cell even in code.
+    shown = (cell if _PLAIN_CELL.fullmatch(cell) else code(cell).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(shown)} |"
 
 
 def _one_line(text: str) -> str:
@@ -68,18 +57,14 @@ def longest_run(text: str) -> int:
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredCase:
-    """The answers to one case."""
+# The name of a case, and its answers.
+AnsweredCase = tuple[str, list[tuple[CaseResult, ResponseResult]]]
 
-    name: str
-    answers: tuple[tuple[CaseResult, ResponseResult], ...]
 
-    @property
-    def rank(self) -> int:
-        """0 if the providers disagree, 1 if no answer passed, 2 if all did."""
-        outcomes = {result.outcome == "passed" for result, _ in self.answers}
-        return 0 if len(outcomes) > 1 else 1 if False in outcomes else 2
+def _rank(case: AnsweredCase) -> int:
+    """0 if the providers disagree, 1 if no answer passed, 2 if all did."""
+    outcomes = {result.outcome == "passed" for result, _ in case[1]}
+    return 0 if len(outcomes) > 1 else 1 if False in outcomes else 2
 
 
 def answers_by_case(results: Iterable[CaseResult]) -> list[AnsweredCase]:
@@ -89,8 +74,7 @@ def answers_by_case(results: Iterable[CaseResult]) -> list[AnsweredCase]:
         if result.response is not None:
             name = result.node_id if result.case_id is None else f"{result.path}::{result.case_id}"
             groups.setdefault(name, []).append((result, result.response))
-    cases = [AnsweredCase(name, tuple(answers)) for name, answers in groups.items()]
-    return sorted(cases, key=lambda case: case.rank)
+    return sorted(groups.items(), key=_rank)
 
 
 _MOST_ANSWER_LINES: Final = 20
@@ -106,32 +90,29 @@ def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
     cases = answers_by_case(run.results)
     head = f"<details><summary>Answers to {count(len(cases), 'case')}</summary>\n"
     room -= len(head) + len(_END) + len(f"… and {count(len(cases), 'more case')}.\n") + 3
-    shown = list(_fitting_answers(cases, room))
+    shown: list[str] = []
+    for text in map(_section, cases):
+        room -= len(text) + 1
+        if room < 0:
+            break
+        shown.append(text)
     if shown:
         left = len(cases) - len(shown)
         note = [f"… and {count(left, 'more case')}.\n"] if left else []
         yield "\n".join([head, *shown, *note]) + _END
 
 
-def _fitting_answers(cases: list[AnsweredCase], room: int) -> Iterator[str]:
-    for case in cases:
-        text = _section(case)
-        room -= len(text) + 1
-        if room < 0:
-            return
-        yield text
-
-
 def _section(case: AnsweredCase) -> str:
-    shown = case.answers[:_MOST_COLUMNS]
+    name, answers = case
+    shown = answers[:_MOST_COLUMNS]
     outcomes = ", ".join(f"{html_code(_provider(result))} {result.outcome}" for result, _ in shown)
-    hidden = len(case.answers) - len(shown)
+    hidden = len(answers) - len(shown)
     if hidden:
         outcomes += f" and {count(hidden, 'more provider')}"
     # Without an empty line in it, all of this is one block of HTML: nothing is read as Markdown.
     return "\n".join(
         [
-            f"<details><summary>{html_code(case.name)}: {outcomes}</summary>",
+            f"<details><summary>{html_code(name)}: {outcomes}</summary>",
             "<table>",
             _row("th", (html_code(_provider(result)) for result, _ in shown)),
             _row("td", (_facts(result, response) for result, response in shown)),
@@ -171,14 +152,11 @@ def _answers(result: CaseResult, response: ResponseResult) -> str:
     """The answer; of a repeated case the beginning of each."""
     if result.repeats is None:
         return _answer(response)
-    return "<br>".join(
-        f"{attempt.number} {attempt.outcome}: {html_code(_beginning(attempt), _LONGEST_CHECK)}"
-        for attempt in result.repeats.attempts[:_MOST_ANSWER_LINES]
-    )
-
-
-def _beginning(attempt: AttemptResult) -> str:
-    return attempt.problem if attempt.response is None else answer_line(attempt.response, _LONGEST_CHECK)
+    lines = []
+    for attempt in result.repeats.attempts[:_MOST_ANSWER_LINES]:
+        text = attempt.problem if attempt.response is None else answer_line(attempt.response, _LONGEST_CHECK)
+        lines.append(f"{attempt.number} {attempt.outcome}: {html_code(text, _LONGEST_CHECK)}")
+    return "<br>".join(lines)
 
 
 def _answer(response: ResponseResult) -> str:
@@ -206,12 +184,7 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
 
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
-    """Write the review of a run as Markdown, shortened to a number of characters.
-
-    Args:
-        run: what its tests did.
-        limit: how many characters it may have, at least 8,000.
-    """
+    """Write the review of a run as Markdown, shortened to a number of characters, at least 8,000."""
     review = Review(run.results)
     differing = [result for result in run.results if result.differs]
     others = [(result.node_id, result.error) for result in run.results if result.error and not result.differs]
@@ -262,7 +235,7 @@ def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
 
 
 def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
-    summary = html.escape(shortened(describe_change(distinct.change)))
+    summary = html.escape(cut(_one_line(describe_change(distinct.change)), LONGEST_NAME))
     opened = " open" if number == 1 else ""
     change = distinct.change
     signs = (("- ", change.removed), ("+ ", change.added), ("! moved: ", change.moved))

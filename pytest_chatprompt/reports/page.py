@@ -1,8 +1,7 @@
 """The page: a whole run as one HTML file that needs nothing else.
 
-The distinct changes stand in it as HTML; the cases are data, which its script unpacks. It opens from a file and loads
-nothing: its policy allows its own script and style alone, by their hashes. Whatever a prompt holds is text: the
-template escapes it, and the script sets text only.
+It loads nothing: its policy allows its own script and style alone, by their hashes. Whatever a prompt holds is text:
+the template escapes it, and the script sets text only.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from pytest_chatprompt.reports.answers import provider_totals, table_rows
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.totals import provider_totals, table_rows
 from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line
 from pytest_chatprompt.snapshots.layout import visible_line
@@ -41,7 +40,7 @@ def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChang
     """A distinct change, as the template shows it.
 
     Its rows are lines before and after, `None` where one side has no line. Each is pieces of text, and whether they
-    changed. The command that accepts it is `""` where only that for all changes would.
+    changed.
     """
     change, results = distinct.change, distinct.results
     is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count

@@ -1,7 +1,7 @@
 """The data of the page: what its script reads, as compressed JSON.
 
 The page unpacks the index of all cases at once, then the texts, which it searches, and a block of cases when one of
-them is opened. Requests are shown as conversations, read back by their APIs. The same run gives the same text.
+them is opened.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ _LONGEST_SETTING: Final = 80
 
 
 def page_requests(data: Any) -> list[dict[str, Any]]:
-    """The requests that a snapshot of any shape shows, as JSON data; those to a judge come last.
-
-    Each has its `turns`, and if there are any `endpoint`, `settings` and `tools`.
-    """
+    """The requests that a snapshot of any shape shows, each with its turns; those to a judge come last."""
     return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
 
 
@@ -139,10 +136,8 @@ _PART_CHARACTERS: Final = 400_000
 class PageTexts:
     """Collects the texts of the cases of a page, in the order of its index.
 
-    Attributes:
-        parts: JSON data, each with `lines`, which go on from those of the part before, and with `cases`, likewise. A
-            case has for each of its texts the ranges of its lines, from the first line of the first part: a start and
-            a length for each range.
+    Each part has `lines`, numbered on from the part before, and `cases`: for each text the ranges of its lines, a start
+    and a length each.
     """
 
     parts: list[dict[str, Any]] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TypeVar
 
@@ -40,31 +40,21 @@ class DistinctChange:
         return any(len({change.content for change in result.difference.changes}) > 1 for result in self.results)
 
 
-@dataclass(slots=True)
-class _Group:
-    change: Change
-    places: Counter[str] = field(default_factory=Counter)
-    results: dict[str, CaseResult] = field(default_factory=dict)
-
-
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
     """The distinct changes of a run, those of the most cases first; a case that ran twice counts as it ran last."""
-    groups: dict[Content, _Group] = {}
+    # Of each content one change for each place in each case.
+    found: dict[Content, dict[tuple[str, str], tuple[Change, CaseResult]]] = {}
     for result in {result.node_id: result for result in results}.values():
-        seen: set[tuple[Content, str]] = set()
         for change in result.difference.changes:
-            group = groups.setdefault(change.content, _Group(change))
-            group.results[result.node_id] = result
-            if (change.content, change.place) not in seen:
-                seen.add((change.content, change.place))
-                group.places[change.place] += 1
-            if group.change.place == "question":
-                # The question repeats for people what the request says.
-                group.change = change
-    changes = [
-        DistinctChange(group.change, tuple(group.places.most_common()), tuple(group.results.values()))
-        for group in groups.values()
-    ]
+            found.setdefault(change.content, {}).setdefault((result.node_id, change.place), (change, result))
+    changes = []
+    for same in found.values():
+        # The question repeats for people what the request says.
+        told = next((change for change, _ in same.values() if change.place != "question"), None)
+        first, _ = next(iter(same.values()))
+        places = Counter(place for _, place in same)
+        cases = {result.node_id: result for _, result in same.values()}
+        changes.append(DistinctChange(told or first, tuple(places.most_common()), tuple(cases.values())))
     return sorted(changes, key=lambda change: -len(change.results))
 
 
@@ -203,9 +193,6 @@ class Review:
         results: of the cases that failed, in the order of the run.
         lists_all: whether all places and cases are listed, and long lines are whole.
         lists_all_changes: whether all changes are listed, with all of their lines.
-
-    Attributes:
-        snapshot_count: how many snapshots differ, or do not exist.
     """
 
     def __init__(
@@ -235,9 +222,9 @@ class Review:
         return " and ".join(filter(None, (summary_line(new), known)))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
-        """What to show in place of the diff of a case; a text if one line says it all, empty if there is no diff.
+        """What to show in place of the diff of a case, asked for in the order in which they are shown.
 
-        The cases have to be asked for in the order in which they are shown.
+        It is a text if one line says it all, and empty if there is no diff.
         """
         if result.node_id in self.renamed:
             return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"

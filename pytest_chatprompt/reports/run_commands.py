@@ -19,10 +19,7 @@ _OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", *FOLDER_OPTIONS, "-o", "-
 
 
 def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
-    """The command that repeats a run and accepts what it found.
-
-    It is `""` for a run that compared with a git revision, whose snapshots stay as they are.
-    """
+    """The command that repeats a run and accepts what it found; `""` for a run that compared with a git revision."""
     if run.against is not None:
         return ""
     if run.shards:

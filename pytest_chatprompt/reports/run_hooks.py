@@ -13,9 +13,9 @@ import pytest
 
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.reports.answer_text import case_line
+from pytest_chatprompt.reports.answers import case_line, provider_totals, table_rows
 from pytest_chatprompt.reports.formats import write_report
-from pytest_chatprompt.reports.terminal import write_below, write_line, write_title
+from pytest_chatprompt.reports.terminal import table_lines, write_below, write_line, write_title
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import requests_in
@@ -25,7 +25,7 @@ from pytest_chatprompt.wording import shown_path
 def result_of(report: Any) -> CaseResult | None:
     """The result that the report of a test has; `None` if it has none."""
     text: str | None = getattr(report, "chatprompt_result", None)
-    return None if text is None else CaseResult.from_data(json.loads(text))
+    return None if text is None else CaseResult.model_validate(json.loads(text))
 
 
 class CollectedResults:
@@ -164,31 +164,13 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
         yield from dump(asked).splitlines()
 
 
-class ProviderComparison:
+class ProviderComparison(CollectedResults):
     """Collects what came of each case, and shows the providers side by side when the run ends."""
-
-    def __init__(self) -> None:
-        # The terminal keeps these reports anyway. Results made of them would take memory beside them.
-        self._reports: list[Any] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the report of a test that has a result."""
-        if hasattr(report, "chatprompt_result"):
-            self._reports.append(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the table, if several providers have answered."""
-        # Most runs have one provider, and their results need not be read.
-        if len({json.loads(report.chatprompt_result).get("provider") for report in self._reports}) < 2:  # noqa: PLR2004 - several
-            return
-        from pytest_chatprompt.reports.terminal import table_lines  # noqa: PLC0415
-        from pytest_chatprompt.reports.totals import provider_totals, table_rows  # noqa: PLC0415
-
-        collected = CollectedResults()
-        for report in self._reports:
-            collected.pytest_runtest_logreport(report)
-        totals = provider_totals(collected.results.values())
+        totals = provider_totals(self.results.values())
         if len(totals) > 1:
             write_title(terminalreporter, "-", "providers side by side")
             for line in table_lines(table_rows(totals)):

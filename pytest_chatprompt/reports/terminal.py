@@ -1,7 +1,4 @@
-"""The terminal, as this plugin writes to it: the one place where lines of this package reach it and the log of CI.
-
-A line may hold what others wrote: names and paths, an API's error, the stderr of an agent. It is made visible here.
-"""
+"""The terminal, as this plugin writes to it; what others wrote in a line is made visible here."""
 
 from __future__ import annotations
 

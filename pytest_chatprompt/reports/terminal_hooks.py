@@ -1,8 +1,6 @@
 """The review in the terminal: what pytest shows of the cases that differ, and of their changes at the end.
 
-While pytest writes its summary, a case whose changes were shown already has one line in place of its diff, and after
-the failures all distinct changes are listed. With `-vv` each case shows all of its diff. The reports themselves stay as
-they are, whole, for JUnit's XML and other plugins.
+The reports themselves stay as they are, whole, for JUnit's XML and other plugins.
 """
 
 from __future__ import annotations
@@ -42,10 +40,8 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     )
     failures = _Failures(review, differing, shows_all=verbosity > _VERBOSE)
     config.pluginmanager.register(failures, "chatprompt-review-failures")
-    if len(differing) > 1 or not shows_failures:
-        config.pluginmanager.register(_Changes(review, config), "chatprompt-review")
-    elif cost := cost_line(review.results):
-        config.pluginmanager.register(_Cost(cost), "chatprompt-review")
+    changes = _Changes(review, config, lists=len(differing) > 1 or not shows_failures)
+    config.pluginmanager.register(changes, "chatprompt-review")
 
 
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
@@ -150,15 +146,20 @@ class _ShownCase:
 
 @dataclass(eq=False)
 class _Changes:
-    """Lists all distinct changes after the failures."""
+    """Lists all distinct changes after the failures; of a single case that was shown, only what it costs."""
 
     review: Review
     config: pytest.Config
+    lists: bool
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the distinct changes."""
         if getattr(terminalreporter, "no_summary", False):
+            return
+        if not self.lists:
+            if cost := cost_line(self.review.results):
+                write_line(terminalreporter, f"This change: {cost}")
             return
         write_title(terminalreporter, "=", self.review.title())
         writer = self.config.get_terminal_writer()
@@ -169,16 +170,3 @@ class _Changes:
         accepts_all = (accept if ended_early else accept_all)(run, run.results)
         for line in self.review.end_lines(accepts_all, partial(accept, run)):
             write_styled(writer, line)
-
-
-@dataclass(eq=False)
-class _Cost:
-    """Says what the changes of the one case that differs cost, below its failure."""
-
-    line: str
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the line about the cost."""
-        if not getattr(terminalreporter, "no_summary", False):
-            write_line(terminalreporter, f"This change: {self.line}")

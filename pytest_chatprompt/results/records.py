@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.grade import GradedCheck
 
 
-class ChangeCost(BaseModel):
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChangeCost(_Record):
     """How a change alters the size of a request and its cacheable prefix.
 
     Args:
@@ -35,14 +39,12 @@ class ChangeCost(BaseModel):
             of the two begins with all of the other.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     characters: int = 0
     tokens: int = 0
     prefix_break: str | None = None
 
 
-class CheckResult(BaseModel):
+class CheckResult(_Record):
     """What one check said.
 
     Args:
@@ -58,8 +60,6 @@ class CheckResult(BaseModel):
             without reports.
         column: likewise.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: str
     is_negated: bool = False
@@ -118,10 +118,6 @@ def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> Ch
 
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SnapshotResult(_Record):
@@ -309,13 +305,8 @@ class CaseResult(_Record):
         """The result as JSON data, without what is not set."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    @classmethod
-    def from_data(cls, data: Any) -> Self:
-        """Read what `as_data` gave."""
-        return cls.model_validate(data)
 
-
-class SnapshotUses(BaseModel):
+class SnapshotUses(_Record):
     """What a run did not use of the snapshots of one file.
 
     Args:
@@ -325,8 +316,6 @@ class SnapshotUses(BaseModel):
         unused: the snapshots and recordings of the file that no selected test uses, relative to the root folder.
         gone: the snapshots among them whose case, provider or row an eval file no longer defines.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     left_out: tuple[str, ...] = ()
@@ -376,7 +365,7 @@ def _in_both(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 VERSION: Literal[1] = 1
 
 
-class RunResults(BaseModel):
+class RunResults(_Record):
     """What all tests of a run did.
 
     Args:
@@ -392,8 +381,6 @@ class RunResults(BaseModel):
             and all snapshots are used has no record. Empty if the run cannot tell: it ended early, or compared nothing.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     version: Literal[1] = VERSION
     command: tuple[str, ...] = ()
     shards: tuple[tuple[str, ...], ...] = ()
@@ -408,26 +395,13 @@ class RunResults(BaseModel):
         run = self.model_dump(mode="json", exclude={"results"})
         return {**run, "results": [result.as_data() for result in self.results]}
 
-    @classmethod
-    def from_data(cls, data: Any) -> Self:
-        """Read what `as_data` gave.
-
-        Raises:
-            ValueError: it is not the data of a run, or of another version.
-        """
-        return cls.model_validate(data)
-
 
 SCHEMA_FILE: Final = Path(__file__).with_name("report.schema.json")
 _ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def report_schema() -> dict[str, Any]:
-    """The schema of what `--chatprompt-report` writes into a `.json` file.
-
-    Returns:
-        JSON data, by draft 2020-12. What a docstring says of a field is its description.
-    """
+    """The schema of what `--chatprompt-report` writes into a `.json` file."""
     schema = RunResults.model_json_schema()
     for model in (schema, *schema["$defs"].values()):
         _describe(model)
@@ -436,14 +410,9 @@ def report_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def schema_text() -> str:
-    """The schema as the file holds it."""
-    return json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n"
-
-
 def write_schema(file: Path = SCHEMA_FILE) -> None:
-    """Write the text into a file, the same on every platform."""
-    file.write_bytes(schema_text().encode())
+    """Write the schema into a file, the same on every platform."""
+    file.write_bytes((json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _describe(model: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from pytest_chatprompt.grading.pass_rate import RequiredPasses, wilson_interval
+from pytest_chatprompt.grading.grade import RequiredPasses, wilson_interval
 from pytest_chatprompt.results.records import AttemptResult, RepeatsResult
 from pytest_chatprompt.snapshots.stored import Change
 
@@ -91,14 +91,8 @@ def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
 def pieces_of_one_line(removed: str, added: str) -> tuple[Piece, ...]:
     """Do as `changed_words` does; empty if so little is shared that they are two lines rather than one that changed."""
     pieces = changed_words(removed, added)
-    return pieces if shared_part(pieces) >= _LEAST_SHARED else ()
-
-
-def shared_part(pieces: tuple[Piece, ...]) -> float:
-    """How much of both lines is the same, from 0 to 1."""
-    total = sum(len(piece.removed) + len(piece.added) for piece in pieces)
-    equal = sum(len(piece.removed) + len(piece.added) for piece in pieces if piece.is_equal)
-    return equal / total if total else 1.0
+    shared = sum(2 * len(piece.removed) for piece in pieces if piece.is_equal)
+    return pieces if shared >= _LEAST_SHARED * len(removed + added) else ()
 
 
 def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
@@ -107,24 +101,13 @@ def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
     for number, piece in enumerate(pieces):
         text = piece.removed
         if piece.is_equal:
-            before = _start(text, around) if number > 0 else ""
-            after = _end(text, around) if number < len(pieces) - 1 else ""
+            # Whole words, if there is a blank.
+            before = text[:around].rpartition(" ")[0] or text[:around] if number > 0 else ""
+            after = text[-around:].partition(" ")[2] or text[-around:] if number < len(pieces) - 1 else ""
             if len(before) + len(after) + len(_ELLIPSIS) < len(text):
                 text = f"{before}{_ELLIPSIS}{after}"
         shown.append(Piece(text, text) if piece.is_equal else piece)
     return tuple(shown)
-
-
-def _start(text: str, length: int) -> str:
-    if len(text) <= length:
-        return text
-    return text[:length].rpartition(" ")[0] or text[:length]
-
-
-def _end(text: str, length: int) -> str:
-    if len(text) <= length:
-        return text
-    return text[-length:].partition(" ")[2] or text[-length:]
 
 
 _LONGEST_QUOTE: Final = 40

@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.reports.answer_text import case_section, check_line
+from pytest_chatprompt.reports.answers import case_section, check_line
 from pytest_chatprompt.results.records import (
     CaseResult,
     CheckResult,
@@ -138,7 +138,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
     if isinstance(item, EvalItem) and report.when != "teardown":
         # Most results hold no secret, and need not be read back.
-        add_answer(item, report, result if redacted is data else CaseResult.from_data(redacted))
+        add_answer(item, report, result if redacted is data else CaseResult.model_validate(redacted))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:

@@ -26,7 +26,7 @@ from pytest_chatprompt.errors import (
     ReplayError,
     RequestCancelledError,
 )
-from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
+from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result

@@ -317,7 +317,7 @@ class UnusedSnapshots:
             unused: the kinds of those whose file is not gone.
         """
         # Runs that remove nothing need not read any recording.
-        from pytest_chatprompt.snapshots.unused_removal import remove_unused, snapshot_folders_below  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused import remove_unused, snapshot_folders_below  # noqa: PLC0415
 
         root = self.config.rootpath
         folders = [Path(uses["folder"]) for uses in self._facts.uses.values()]
@@ -341,7 +341,7 @@ class UnusedSnapshots:
         if not self._facts.replayed or self._options.live or self._options.repeat is not None:
             return 0
         from pytest_chatprompt.runs.usage import pruned_key  # noqa: PLC0415
-        from pytest_chatprompt.snapshots.unused_removal import prune_recording  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
             prune_recording(Path(path), used, self.config.rootpath, self._shared.redactor)

@@ -1,8 +1,4 @@
-"""`EvalSnapshot`: what the fixture `eval_snapshot` gives, syrupy's assertion with files, data and a diff of ours.
-
-Each assertion is one YAML file, whose folder and name the item gives as its attributes `snapshot_folder` and
-`snapshot_stem`. Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syrupy's own.
-"""
+"""`EvalSnapshot`: what the fixture `eval_snapshot` gives, syrupy's assertion with files, data and a diff of ours."""
 
 from __future__ import annotations
 
@@ -44,10 +40,7 @@ def filtered(
     include: PropertyFilter | None = None,
     path: PropertyPath = (),
 ) -> Any:
-    """Data with values replaced by syrupy's `matcher`, and without keys by `exclude` and `include`.
-
-    What the matcher gives becomes its `repr` if it is no JSON.
-    """
+    """Data with values replaced by syrupy's `matcher`, as `repr` if they are no JSON, and without what is excluded."""
     if matcher is not None:
         shown = matcher(data=data, path=path)
         data = shown if shown is data or _is_json(shown) else repr(shown)
@@ -72,14 +65,12 @@ def _is_json(value: Any) -> bool:
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
 
-    Attributes:
-        is_filtered: whether the next assertion has a matcher or leaves keys out; looking takes as long as writing.
-        read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
-        shared: long texts that are part of the data of many snapshots.
+    The item gives its folder and name as `snapshot_folder` and `snapshot_stem`. Where it has none, as with
+    `snapshot.use_extension(...)`, they are syrupy's own.
     """
 
     file_extension = "yaml"
-    is_filtered = True
+    # Reads a snapshot of a git revision, in place of the files on disk.
     read_committed: Callable[[Path], str | None] | None = None
     shared: SharedTexts | None = None
     # The file that was read last.
@@ -94,8 +85,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        if self.is_filtered:
-            data = filtered(data, matcher, exclude, include)
+        data = filtered(data, matcher, exclude, include)
         return dump(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
 
     @classmethod
@@ -129,10 +119,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     def discover_snapshots(
         self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
     ) -> SnapshotCollections:
-        """Report no files, so that syrupy finds none of them unused.
-
-        Syrupy matches file names to tests by rules for Python identifiers; `unused` decides for these snapshots.
-        """
+        """Report no files: syrupy would match their names to tests by rules for Python identifiers."""
         del test_location, ignore_extensions
         return SnapshotCollections()
 
@@ -181,7 +168,6 @@ def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool]
     return [*settled, *stored[len(requests) :]]
 
 
-_FILTERS: Final = ("exclude", "include", "matcher")
 # Options that make syrupy compare a diff in place of the data.
 _DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
@@ -207,8 +193,7 @@ class AssertionContext(NamedTuple):
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
         shared: long texts that are part of what many tests compare.
-        note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
-            none), and with its new text.
+        note_written: called with the path of each snapshot that is written, its text before, and its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
@@ -227,17 +212,12 @@ class AssertionContext(NamedTuple):
 
 
 class EvalSnapshot(SnapshotAssertion):
-    """Syrupy's assertion with this package's files, data and diff.
-
-    Attributes:
-        context: what it knows of its test.
-    """
+    """Syrupy's assertion with this package's files, data and diff."""
 
     context: AssertionContext
-    _is_filtered: bool = False
     _is_diff: bool = False
     _has_compared_data: bool = True
-    _failed: tuple[int, Comparison] | None = None
+    _failed: Comparison | None = None
 
     @classmethod
     def wrap(cls, snapshot: SnapshotAssertion, item: Any, context: AssertionContext) -> Self:
@@ -255,18 +235,9 @@ class EvalSnapshot(SnapshotAssertion):
         wrapped.context = context
         return wrapped
 
-    def with_defaults(
-        self,
-        *,
-        exclude: PropertyFilter | None = None,
-        include: PropertyFilter | None = None,
-        matcher: PropertyMatcher | None = None,
-        extension_class: type[AbstractSyrupyExtension] | None = None,
-    ) -> Self:
+    def with_defaults(self, **options: Any) -> Self:
         """A new assertion of the same test, with other defaults."""
-        new: Any = super().with_defaults(
-            exclude=exclude, include=include, matcher=matcher, extension_class=extension_class
-        )
+        new: Any = super().with_defaults(**options)
         new.context = self.context
         self.context.note_derived(new)
         return new  # type: ignore[no-any-return]
@@ -274,7 +245,6 @@ class EvalSnapshot(SnapshotAssertion):
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
         # Options of several calls add up.
-        self._is_filtered |= any(options.get(name) for name in _FILTERS)
         self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
@@ -312,9 +282,8 @@ class EvalSnapshot(SnapshotAssertion):
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
             extension.shared = self.context.shared
-            extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._has_compared_data = is_own and not self._is_diff
-        self._is_filtered = self._is_diff = False
+        self._is_diff, self._failed = False, None
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
@@ -343,13 +312,12 @@ class EvalSnapshot(SnapshotAssertion):
         # Most snapshots are equal.
         from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
 
-        if self._failed is None or self._failed[0] != self.num_executions:
+        if self._failed is None:
             result = self.last_result
             stored = None if result.recalled_data is None else str(result.recalled_data)
             path, sent = Path(result.snapshot_location), str(result.asserted_data)
-            comparison = Comparison(path, stored, sent, has_data=self._has_compared_data)
-            self._failed = (self.num_executions, comparison)
-        return self._failed[1]
+            self._failed = Comparison(path, stored, sent, has_data=self._has_compared_data)
+        return self._failed
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""

@@ -1,7 +1,4 @@
-"""The diff of a snapshot: how what is sent now differs from what is stored, by place in the data.
-
-What only moved is shown as a move, and a diff of the rest shows what else changed.
-"""
+"""The diff of a snapshot: how what is sent now differs from what is stored, by place in the data."""
 
 from __future__ import annotations
 
@@ -116,16 +113,11 @@ _LABEL_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Items, keys or turns that moved within one list, mapping or transcript.
-
-    Args:
-        place: the list, mapping or transcript: `request.messages`.
-        description: what went where, a line each.
-        texts: the lines of what moved, without its form: equal for equal moves in other places.
-    """
+    """Items, keys or turns that moved within one list, mapping or transcript."""
 
     place: str
     description: tuple[str, ...]
+    # The lines of what moved, without its form: equal for equal moves in other places.
     texts: tuple[str, ...]
 
 
@@ -146,7 +138,8 @@ class _Reordering:
         if isinstance(stored, list) and isinstance(sent, list):
             return self._list(stored, sent, place)
         if place == "question" and isinstance(stored, str) and isinstance(sent, str) and stored != sent:
-            turns, sent_turns = _turns(stored), _turns(sent)
+            # Joined by line breaks they are the transcript.
+            turns, sent_turns = _TURN_BREAK.split(stored), _TURN_BREAK.split(sent)
             return "\n".join(self._items(turns, sent_turns, place)) if min(len(turns), len(sent_turns)) > 1 else stored
         return stored
 
@@ -193,11 +186,6 @@ class _Reordering:
         for (slot, _), (_, source) in zip(pairs, in_order, strict=True):
             items[slot] = stored[source]
         return items
-
-
-def _turns(question: str) -> list[str]:
-    """The turns of a transcript; joined by line breaks they are the transcript."""
-    return _TURN_BREAK.split(question)
 
 
 def _equal_items(stored: Sequence[Any], sent: Sequence[Any]) -> list[tuple[int, int]]:
@@ -269,9 +257,10 @@ class _Unit(NamedTuple):
     place: str
     sides: tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]
 
-    def texts(self) -> Iterator[str | None]:
-        """What its lines say, of both sides."""
-        return (text for lines in self.sides for _, text in lines)
+    @property
+    def is_telling(self) -> bool:
+        """Whether it says more than the role and other keys around something new do."""
+        return all(self.sides) or any(text is not None for lines in self.sides for _, text in lines)
 
 
 def compare_snapshots(stored: str, sent: str) -> Difference:
@@ -360,10 +349,7 @@ def _changes(before: _Side, after: _Side, removed: tuple[int, int], added: tuple
                 line = after.lines[min(added[0], len(after.lines) - 1)]._replace(text=None)
             unit = units.setdefault(line.unit, _Unit(line.place, ([], [])))
             unit.sides[number].append((side.text[index], line.text))
-    # The role and other keys around something new are not shown as changes of their own.
-    telling = [unit for unit in units.values() if all(unit.sides) or any(text is not None for text in unit.texts())]
-    for unit in telling or units.values():
-        yield _change(unit)
+    yield from map(_change, [unit for unit in units.values() if unit.is_telling] or units.values())
 
 
 def _change(unit: _Unit) -> Change:
@@ -388,34 +374,24 @@ def diff_snapshots(stored: str, sent: str) -> str:
 
 
 def diff_text(difference: Difference) -> str:
-    """Write a difference as text.
-
-    Returns:
-        Removed lines with `-`, added lines with `+`, what moved with `>`, each hunk under its path in the data, at most
-        400 lines; `""` where nothing differs.
-    """
+    """Write a difference as text, each hunk under its path in the data; `""` where nothing differs."""
     diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@", *hunk.lines)]
     if len(diff) > _MAX_DIFF_LINES:
         diff[_MAX_DIFF_LINES:] = [f"... and {len(diff) - _MAX_DIFF_LINES} more lines"]
     return "\n".join(diff)
 
 
+@dataclass(eq=False)
 class Comparison:
     """What a test compared with a snapshot that is not the same, or does not exist.
 
-    Args:
-        path: the snapshot's file.
-        stored: its text; `None` if there is none.
-        sent: the text of what is sent.
-        has_data: whether both texts are data as `dump` writes it, and not what another
-            extension or syrupy's `diff` has made.
+    Without `has_data` the texts are not data as `dump` writes it: another extension or syrupy's `diff` has made them.
     """
 
-    def __init__(self, path: Path, stored: str | None, sent: str, *, has_data: bool = True) -> None:
-        self.path = path
-        self.stored = stored
-        self.sent = sent
-        self.has_data = has_data
+    path: Path
+    stored: str | None
+    sent: str
+    has_data: bool = field(default=True, kw_only=True)
 
     @cached_property
     def problem(self) -> str:

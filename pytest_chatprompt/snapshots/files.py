@@ -1,8 +1,4 @@
-"""The files of snapshots and recordings: their names, and how they are read, replaced and deleted.
-
-A name is the id of the case or test itself where possible; characters that are not allowed are percent-encoded as in a
-URL (`%2F`), so that two ids never get the same name.
-"""
+"""The files of snapshots and recordings: their names, and how they are read, replaced and deleted."""
 
 from __future__ import annotations
 
@@ -43,12 +39,9 @@ def node_name(case_id: str) -> str:
 
 
 def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The file names, without extension, of the snapshots of one eval file, in order.
+    """The file names, without extension, of an eval file's snapshots, by ids and the texts for the brackets.
 
     They are different even on a file system that ignores case or the encoding of accents.
-
-    Args:
-        names: pairs of a case id and the text for the brackets (`anthropic`, `anthropic-hot`), all different.
     """
     stems = [_stem(case_id, label) for case_id, label in names]
     # Compare ids, not whole stems, so that a snapshot has the same name with any providers.
@@ -64,12 +57,7 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def snapshot_stem_of_test(name: str, *, with_digest: bool = False) -> str:
-    """The file name, without extension, of the snapshot of an ordinary test.
-
-    Args:
-        name: the test's name with its classes and parameters: `TestGreeting.test_name[Ada]`.
-        with_digest: whether a digest sets it apart from those that differ only in case or the encoding of accents.
-    """
+    """The file name, without extension, of the snapshot of an ordinary test."""
     base, parameters = split_test_name(name)
     stem = escaped_name(base) + (f"[{escaped_name(parameters)}]" if parameters is not None else "")
     if len(stem.encode()) <= _LONGEST_STEM_BYTES and not with_digest:
@@ -136,9 +124,6 @@ def read_snapshot(path: Path) -> str | None:
     """Read the text of a snapshot, with LF line breaks: a git checkout may have turned them into CRLF.
 
     Invalid UTF-8 becomes backslash escapes; it is `None` if there is no file.
-
-    Raises:
-        SnapshotFileError: it is not a regular file, or cannot be opened.
     """
     try:
         content = read_regular_file(path, MAX_BYTES)
@@ -175,11 +160,7 @@ def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
 
 
 def refuse_folder_outside_root(folder: Path, root: Path) -> None:
-    """Refuse a folder of snapshots that a link leads out of the root folder: nothing is written or deleted there.
-
-    Raises:
-        SnapshotError: a link leads out; one that is outside without a link is allowed.
-    """
+    """Refuse a folder of snapshots that a link leads out of the root folder: nothing is written or deleted there."""
     if leads_out_of_root(folder, root):
         raise SnapshotError(
             f"its snapshots are in {shown_path(folder, root)}, which a link leads out of the root folder; replace the "
@@ -217,7 +198,7 @@ def _is_running(process_id: int) -> bool:
         return False
     except OSError:
         # It runs, and belongs to another user.
-        return True
+        pass
     return True
 
 

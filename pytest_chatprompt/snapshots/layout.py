@@ -1,9 +1,7 @@
-r"""The layout of a snapshot: JSON data as exact and readable YAML.
+"""The layout of a snapshot: JSON data as exact and readable YAML.
 
-One line of a string is one line of the text. A string of several lines is a literal block if all of it is visible;
-else it is a double-quoted scalar with a line break after every `\n`, in which every invisible character is escaped.
 YAML libraries fold, wrap or quote long strings by rules of their own. Here each line of the text depends on one line of
-the string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
+a string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
 """
 
 from __future__ import annotations
@@ -41,14 +39,10 @@ _NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 
 
 def inline(value: Any) -> str:
-    """A scalar, or an empty collection, on one line.
-
-    Raises:
-        TypeError: a value of another type.
-    """
+    """A scalar, or an empty collection, on one line."""
     match value:
         case str():
-            return inline_text(value)
+            return value if _is_plain(value) else _quoted(value)
         case None:
             return "null"
         case bool():
@@ -62,11 +56,6 @@ def inline(value: Any) -> str:
         case list() | tuple():
             return "[]"
     raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
-
-
-def inline_text(text: str) -> str:
-    """Do as `inline` does with a string."""
-    return text if _is_plain(text) else _quoted(text)
 
 
 def _float_text(value: float) -> str:
@@ -90,18 +79,10 @@ def _is_plain(text: str) -> bool:
         and " #" not in text
         and not text.endswith(":")
         and _is_visible_line(text)
-        and (_is_several_words(text) or _is_string(text))
+        # No number, date or boolean.
+        and not _NUMBER_LIKE.fullmatch(text)
+        and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
     )
-
-
-def _is_several_words(text: str) -> bool:
-    """Whether a string is several words: what YAML reads as something else is one word, or begins with a digit."""
-    return " " in text and text[0].isalpha()
-
-
-def _is_string(text: str) -> bool:
-    """Whether a string without quotes is a string, and no number, date or boolean."""
-    return not _NUMBER_LIKE.fullmatch(text) and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
 
 
 def visible_line(text: str) -> str:
@@ -145,16 +126,7 @@ class _Layout(NamedTuple):
 
 
 def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
-    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
-
-    Args:
-        data: mappings with string keys, sequences, strings, numbers, booleans and `None`.
-        escape_blocks: write every string of several lines with escapes, even if all of it is visible.
-        shared: long texts that are part of the data of many snapshots; each is laid out once.
-
-    Raises:
-        TypeError: the data contains a value of another type.
-    """
+    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping."""
     lines: list[str] = []
     _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
     return "\n".join([*lines, ""])
@@ -165,7 +137,7 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Shared
 
 def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
-    if isinstance(value, (dict, Mapping)):
+    if isinstance(value, Mapping):
         for key, inner in value.items():
             _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
@@ -181,18 +153,14 @@ def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
     match value:
         case str() if "\n" in value:
             _add_block(lines, prefix, value, deeper, layout)
-        case str():
-            # Most values are strings of one line.
-            lines.append(f"{prefix} {inline_text(value)}")
-        case dict() | Mapping() if value:
-            if is_item:
-                # The first key follows the dash on its line, the others stand below.
-                first = len(lines)
-                _add_lines(lines, value, deeper, layout)
-                lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
-            else:
-                lines.append(prefix)
-                _add_lines(lines, value, deeper, layout)
+        case Mapping() if value and is_item:
+            # The first key follows the dash on its line, the others stand below.
+            first = len(lines)
+            _add_lines(lines, value, deeper, layout)
+            lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
+        case Mapping() if value:
+            lines.append(prefix)
+            _add_lines(lines, value, deeper, layout)
         case list() | tuple() if value:
             lines.append(prefix)
             _add_lines(lines, value, deeper if is_item else indent, layout)

@@ -1,11 +1,7 @@
 """Masks: what a snapshot shows in place of what differs from run to run, and of the bytes of media.
 
 Base64 text is media if it is a `data:` URL, if the mapping around it names its type, or if its first bytes are those of
-a known format. It is shown as `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>` or, in a URL, as
-`data:image/png;base64,<34123 bytes, sha256:...>`. All else, such as an embedding or a signature, stays as it is.
-Other texts give other descriptions: other bytes have another hash, the URL-safe alphabet is named, base64 with line
-breaks or without padding stays as it is, and a text that is no media and looks like a description gets a backslash in
-front.
+a known format; all else, such as an embedding, stays. A text that looks like a description gets a backslash in front.
 """
 
 from __future__ import annotations
@@ -51,9 +47,9 @@ def elide_media(data: Any) -> Any:
         if len(data) >= _MIN_LENGTH and data.startswith(_STARTS):
             return _elided_text(data)
         return escape_description(data) if data.endswith(">") else data
-    if isinstance(data, (dict, Mapping)):
+    if isinstance(data, Mapping):
         return _elided_mapping(data)
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, list | tuple):
         items = [elide_media(item) for item in data]
         return data if all(map(operator.is_, items, data)) else items
     return data
@@ -78,7 +74,7 @@ def _elided_text(text: str) -> str:
     if text.startswith(_PREFIXES) or (len(text) >= _MIN_LENGTH_OF_MP3 and text.startswith(_MP3_PREFIXES)):
         head = decode_base64(text[:_HEAD].rstrip("="))
         media_type = "" if head is None else sniff_media_type(head)
-        return _described(text, media_type) if media_type else text
+        return describe_base64(text, media_type) or text if media_type else text
     parts = split_data_url(text)
     shown = None if parts is None else describe_base64(parts[1])
     if parts is None or shown is None:
@@ -91,9 +87,10 @@ def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
     if len(text) < _MIN_LENGTH:
         return text
     if mapping.get("format") in _AUDIO_FORMATS:
-        return _described(text, f"audio/{mapping['format']}")
-    types = [value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)]
-    return _described(text, types[0]) if types and types[0].startswith(_TYPE_PREFIXES) else text
+        media_type = f"audio/{mapping['format']}"
+    else:
+        media_type = next((value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)), "")
+    return describe_base64(text, media_type) or text if media_type.startswith(_TYPE_PREFIXES) else text
 
 
 def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,13 +101,8 @@ def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
     digits = source.get("bytes")
     if not isinstance(digits, str) or len(digits) < _MIN_LENGTH:
         return block
-    shown = _described(digits, f"{kind}/{block_format}")
-    return block if shown is digits else {**block, "source": {**source, "bytes": shown}}
-
-
-def _described(digits: str, media_type: str) -> str:
-    shown = describe_base64(digits, media_type)
-    return digits if shown is None else shown
+    shown = describe_base64(digits, f"{kind}/{block_format}")
+    return block if shown is None else {**block, "source": {**source, "bytes": shown}}
 
 
 Replacement = str | Callable[[re.Match[str]], str]
@@ -119,45 +111,22 @@ _EXAMPLE: Final = r'{r"\d{4}-\d\d-\d\d": "<date>"}'
 
 
 class Masks(NamedTuple):
-    """Regular expressions, each with what to show for what it matches; they are applied in order.
-
-    Args:
-        patterns: pairs of an expression and its replacement, as `re.sub` takes it.
-    """
+    """Regular expressions, each with what to show for what it matches; they are applied in order."""
 
     patterns: tuple[tuple[re.Pattern[str], Replacement], ...] = ()
 
     @classmethod
     def from_mapping(cls, masks: object) -> Masks:
-        """Read what the fixture `eval_masks` gives.
-
-        Args:
-            masks: a mapping of regular expressions, as texts or compiled, to texts or functions of the match.
-
-        Raises:
-            MaskError: it is something else, or an expression or a replacement is invalid.
-        """
+        """Read what the fixture `eval_masks` gives."""
         if not isinstance(masks, Mapping):
             raise MaskError(
                 f"eval_masks is {type(masks).__name__}; it must be a mapping of regular expressions to what to show "
                 f"for them, such as {_EXAMPLE}"
             )
-        if not masks:
-            # Most projects have none, and each test keeps its masks to the end of the run.
-            return NO_MASKS
-        return cls(tuple((_compile(pattern), _check(pattern, shown)) for pattern, shown in masks.items()))
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the same data is masked in the same way each time: a function may give something else."""
-        return all(isinstance(shown, str) for _, shown in self.patterns)
+        return cls(tuple(_parsed(pattern, shown) for pattern, shown in masks.items()))
 
     def apply(self, data: Any) -> Any:
-        """Describe media and mask every string value of JSON data; gives the same object if there is neither.
-
-        Raises:
-            MaskError: a replacement is invalid for what its expression matched.
-        """
+        """Describe media and mask every string value of JSON data; gives the same object if there is neither."""
         data = elide_media(data)
         return self._masked(data) if self.patterns else data
 
@@ -177,24 +146,20 @@ class Masks(NamedTuple):
 NO_MASKS: Final = Masks()
 
 
-def _compile(pattern: object) -> re.Pattern[str]:
-    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
-        return pattern
-    if not isinstance(pattern, str):
+def _parsed(pattern: object, shown: object) -> tuple[re.Pattern[str], Replacement]:
+    if isinstance(pattern, str):
+        try:
+            pattern = re.compile(pattern)
+        except re.error as error:
+            raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
+    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
         raise MaskError(f"eval_masks: {pattern!r} is {type(pattern).__name__}; a key must be a regular expression")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
-
-
-def _check(pattern: object, shown: object) -> Replacement:
     if not isinstance(shown, str) and not callable(shown):
         raise MaskError(
-            f"eval_masks: the value for {_source(pattern)!r} is {type(shown).__name__}; "
+            f"eval_masks: the value for {pattern.pattern!r} is {type(shown).__name__}; "
             "it must be a text, or a function of the match, as re.sub takes it"
         )
-    return shown
+    return pattern, shown
 
 
 def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:
@@ -203,7 +168,3 @@ def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:
     except (re.error, IndexError, TypeError) as error:
         # A text that refers to a group that there is not, or a function that returned something other than a text.
         raise MaskError(f"eval_masks: the value for {pattern.pattern!r} does not fit its match: {error}") from error
-
-
-def _source(pattern: object) -> object:
-    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern

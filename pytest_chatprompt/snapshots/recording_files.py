@@ -1,7 +1,6 @@
 """Recordings: the files that keep what a test got from real APIs, beside its snapshot, without headers and keys.
 
-An entry is whole or refused: its last line says how long the reply took, so a file that was cut off anywhere has all of
-an entry, or an entry without that line, or a last line without its line break.
+The last line of an entry says how long the reply took, so that a file that was cut off anywhere is refused.
 """
 
 from __future__ import annotations
@@ -64,11 +63,7 @@ class _RecordingFile(BaseModel):
 
 
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
-    """Write a recording, with secrets redacted; an existing file is replaced as a whole.
-
-    Raises:
-        ReplayError: what is recorded could not be read again, such as more than a file may hold; nothing is written.
-    """
+    """Write a recording, with secrets redacted; an existing file is replaced as a whole."""
     # All at once: what one reply names as a secret, the next request may hold.
     text = dump(
         redactor.redact_data({"version": _VERSION, "exchanges": [_file_data(exchange) for exchange in exchanges]})
@@ -98,11 +93,7 @@ def _file_data(exchange: RecordedExchange) -> dict[str, Any]:
 
 
 def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[RecordedExchange, ...]:
-    """Read a recording; empty if there is none. `command` is what to type to record it again.
-
-    Raises:
-        ReplayError: the file is unreadable, or a request in it was edited.
-    """
+    """Read a recording; empty if there is none. `command` is what to type to record it again."""
     try:
         text = read_snapshot(path)
         return () if text is None else _read(text)
@@ -114,11 +105,7 @@ def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[Reco
 
 
 def _read(text: str) -> tuple[RecordedExchange, ...]:
-    """The exchanges that the text of a recording holds.
-
-    Raises:
-        SnapshotFileError, ValueError: it is not a recording, or not a whole one.
-    """
+    """The exchanges that the text of a recording holds."""
     data = read_data(text)
     if text and not text.endswith("\n"):
         raise ValueError("it is cut off: its last line has no line break")

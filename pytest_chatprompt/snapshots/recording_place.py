@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordingMode:
-    """What a run does with recordings.
-
-    Args:
-        replays: whether recorded replies are given.
-        sends: whether requests reach the real APIs.
-        records: whether what the real APIs reply is recorded.
-    """
+    """What a run does with recordings, and whether requests reach the real APIs."""
 
     replays: bool
     sends: bool
@@ -76,11 +70,7 @@ class RecordingPlace:
         return replace(self, repeat=number, loaded=loaded)
 
     def load(self) -> tuple[RecordedExchange, ...]:
-        """Read the recorded exchanges, of all answers of a repeated case; empty without a file.
-
-        Raises:
-            ReplayError: the file is unreadable.
-        """
+        """Read the recorded exchanges, of all answers of a repeated case; empty without a file."""
         if self.loaded is not None:
             return self.loaded
         from pytest_chatprompt.snapshots.recording_files import load_recording  # noqa: PLC0415
@@ -88,14 +78,7 @@ class RecordingPlace:
         return load_recording(self.path, self.root, f"{self.command()} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
-        """Open the recording for the test; `None` if the run neither replays nor records.
-
-        Args:
-            base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
-
-        Raises:
-            ReplayError: the file is unreadable.
-        """
+        """Open the recording for the test; `None` if the run neither replays nor records."""
         if not (self.mode.replays or self.mode.records):
             return None
         from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
@@ -112,11 +95,7 @@ class RecordingPlace:
         )
 
     def recorded_repeats(self, compared: Exchange) -> tuple[int, ...]:
-        """The numbers of the answers that are recorded for what a case sends, in ascending order.
-
-        Raises:
-            ReplayError: the file is unreadable.
-        """
+        """The numbers of the answers that are recorded for what a case sends, in ascending order."""
         from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
 
         hashes = {recorded_request(sent, self.masks.apply).sha256 for sent in compared.sent[:1]}

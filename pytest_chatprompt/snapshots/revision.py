@@ -19,14 +19,7 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """A revision that is open for reading; `open` makes one.
-
-    Args:
-        name: as the user wrote it.
-        commit: its id.
-        top: the folder of the repository, without links.
-        process: `git cat-file --batch`, which runs until `close`.
-    """
+    """A revision that is open for reading; `open` makes one. Its `git cat-file --batch` runs until `close`."""
 
     def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
         self.name = name
@@ -36,11 +29,7 @@ class Revision:
 
     @classmethod
     def open(cls, name: str, root: Path) -> Revision:
-        """Open a revision: a branch, a tag, a commit or what else git takes for one.
-
-        Raises:
-            RevisionError: there is no such revision, no repository or no git.
-        """
+        """Open a revision: a branch, a tag, a commit or what else git takes for one."""
         top = _run(["rev-parse", "--show-toplevel"], root)
         if top is None:
             raise RevisionError(f"{_OPTION}: {root} is not in a git repository")
@@ -56,36 +45,25 @@ class Revision:
         return cls(name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
 
     def read(self, path: Path) -> str | None:
-        """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none.
-
-        Raises:
-            RevisionError: git ended.
-        """
+        """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none."""
         content = self.content(path)
         return None if content is None else snapshot_text(content)
 
     def content(self, path: Path) -> bytes | None:
-        """The bytes of a file; `None` if the revision has none.
-
-        Raises:
-            RevisionError: git ended.
-        """
-        return self._ask(path, b"blob")
+        """The bytes of a file; `None` if the revision has none."""
+        name = self._name_in_repository(path)
+        if name is None or "\n" in name:
+            return None
+        try:
+            return self._read_blob(f"{self._commit}:{name}")
+        except (OSError, ValueError):
+            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
 
     def yaml_files(self, folder: Path) -> list[Path]:
-        """The YAML files that a folder has in the revision, sorted; none if it has no such folder.
-
-        Raises:
-            RevisionError: git ended.
-        """
-        content = self._ask(folder, b"tree") or b""
-        names = []
-        while content:
-            # MODE NAME, a null byte, and the hash as bytes.
-            entry, _, content = content.partition(b"\0")
-            content = content[len(self._commit) // 2 :]
-            names.append(os.fsdecode(entry.partition(b" ")[2]))
-        return sorted(folder / name for name in names if name.endswith(".yaml"))
+        """The YAML files that a folder has in the revision, sorted; none if it has no such folder."""
+        place = self._name_in_repository(folder)
+        shown = None if place is None else _run(["ls-tree", "-z", "--name-only", f"{self._commit}:{place}"], self._top)
+        return sorted(folder / name for name in (shown or "").split("\0") if name.endswith(".yaml"))
 
     def close(self) -> None:
         """End the git process."""
@@ -100,19 +78,8 @@ class Revision:
         place = Path(os.path.realpath(path.parent)) / path.name
         return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
 
-    def _ask(self, path: Path, kind: bytes) -> bytes | None:
-        """The content of a file or folder; `None` if the revision has none there, or another kind of object."""
-        name = self._name_in_repository(path)
-        if name is None or "\n" in name:
-            return None
-        try:
-            found, content = self._read_object(f"{self._commit}:{name}")
-        except (OSError, ValueError):
-            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
-        return content if found == kind else None
-
-    def _read_object(self, name: str) -> tuple[bytes, bytes]:
-        """The type of an object and its content; `missing` and nothing if git has none of this name."""
+    def _read_blob(self, name: str) -> bytes | None:
+        """The content of a file; `None` if git has nothing of this name, or another kind of object."""
         stdin: Any = self._process.stdin
         stdout: Any = self._process.stdout
         stdin.write(os.fsencode(name) + b"\n")
@@ -120,9 +87,10 @@ class Revision:
         # ID TYPE SIZE, or the name and the word `missing`.
         words = stdout.readline().split()
         if words[-1:] == [b"missing"]:
-            return b"missing", b""
+            return None
         _, kind, size = words
-        return kind, stdout.read(int(size) + 1)[:-1]
+        content: bytes = stdout.read(int(size) + 1)[:-1]
+        return content if kind == b"blob" else None
 
 
 def _run(arguments: list[str], folder: Path) -> str | None:

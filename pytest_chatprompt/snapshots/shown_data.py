@@ -38,10 +38,8 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
 def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Sequence[Exchange] = ()) -> dict[str, Any]:
     """Everything that the snapshot of an exchange shows, as JSON data in the order of the file.
 
-    The keys are `provider`, `endpoint`, `headers`, `question`, `request`, `adjustments` and `judge`, without those
-    that are empty. Instead of `endpoint`, `headers` and `request` there are `requests`, each with these, if the
-    provider sent several; `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and
-    its `requests`.
+    Several requests stand under `requests`. A provider that sent none shows `messages`, the chat prompt; an agent
+    `argv`, `prompt`, `files` and its `requests`.
     """
     data = _case_data(exchange, provider_name, root)
     if judge:
@@ -109,9 +107,8 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
 def asserted_data(value: Any, root: Path) -> Any:
     """What the snapshot shows of a value that a test compares with it.
 
-    For `eval_api.sent` the key `requests`, each with its `endpoint`, `headers` and `request`; for a `ProviderRequest`
-    a key for each field that is set; for messages the key `messages`. The same objects within other data are shown in
-    their place. Values of other types stay as they are.
+    `eval_api.sent` is shown as `requests`, messages as `messages`, a `ProviderRequest` by its fields that are set,
+    within other data too. Values of other types stay as they are.
     """
     if isinstance(value, SentRequest) or is_sent(value):
         return {"requests": _converted([value] if isinstance(value, SentRequest) else value, root)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pytest_chatprompt.grading.pass_rate import RequiredPasses
+from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, CheckResult, Outcome, ResponseResult
 from pytest_chatprompt.results.texts import repeats_result
 

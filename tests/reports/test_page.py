@@ -27,7 +27,7 @@ from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import data_sha256
 from tests.reports.results import repeated
-from tests.reports.test_page_texts import joined
+from tests.reports.test_page_data import joined
 
 
 def request_data(text: str, system: str = "Be kind.") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_chatprompt.reports.review import StyledLine
 from pytest_chatprompt.reports.terminal_hooks import _shown
-from tests.reports.test_distinct_changes import differs
+from tests.reports.test_review_changes import differs
 
 PATH = "__snapshots__/x.yaml"
 DIFFERS = f"a.yaml:1:1: case 'x': what is sent to openai is not what it was\n\n{PATH}\n- a\n+ b\n\nTo accept it: pytest"

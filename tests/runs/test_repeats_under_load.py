@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.grading.pass_rate import RequiredPasses
+from pytest_chatprompt.grading.grade import RequiredPasses
 from tests.runs.conftest import LIVE_CONFTEST, Run, case_ids
 from tests.server import CHAT_REPLY, Reply, Server
 

@@ -1,10 +1,30 @@
-"""Which snapshots of an eval file are unused."""
+"""Unused snapshots and recordings, and their removal."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.snapshots.unused import unused_snapshots
+import pytest
+
+from pytest_chatprompt.capture.recording.recorded_exchange import (
+    RecordedExchange,
+    RecordedReply,
+    RecordedRequest,
+    request_sha256,
+)
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
+from pytest_chatprompt.snapshots.unused import (
+    Removal,
+    RemovalError,
+    checked_paths,
+    is_written_file,
+    prune_recording,
+    remove_unused,
+    snapshot_folders_below,
+    unused_snapshots,
+    unused_test_snapshots,
+)
 
 
 def create_files(folder: Path, *names: str) -> None:
@@ -35,3 +55,127 @@ def test_a_name_that_differs_in_case_or_encoding_of_accents_is_in_use(tmp_path: 
 
 def test_a_missing_folder_has_no_unused_snapshots(tmp_path: Path) -> None:
     assert unused_snapshots(tmp_path / "gone", []) == []
+
+
+def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("requests:\n")
+    (tmp_path / "b.yaml").write_text("value: 1\n")
+    (tmp_path / "c.yaml").mkdir()
+    names = ["a.yaml", "b.yaml", "c.yaml", "d[x].yaml", "e.recording.yaml"]
+    assert [is_written_file(tmp_path / name) for name in names] == [True, False, False, True, True]
+
+
+def test_temporary_files_are_not_unused(tmp_path: Path) -> None:
+    (tmp_path / ".1-a.yaml").write_text("requests:\n")
+    (tmp_path / "b.yaml").write_text("requests:\n")
+    assert unused_test_snapshots(tmp_path, (), ()) == [tmp_path / "b.yaml"]
+    assert unused_test_snapshots(tmp_path / "none", (), ()) == []
+
+
+FOLDER = "evals/__snapshots__/a.eval"
+ENDPOINT = "POST /v1/chat"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root folder with the snapshots of two cases and of a test."""
+    root = tmp_path / "root"
+    write(root, f"{FOLDER}/a[openai].yaml", "body of a")
+    write(root, f"{FOLDER}/b[openai].yaml", "body of b")
+    write(root, "__snapshots__/test_it/test_it.yaml", "body of it")
+    return root
+
+
+def write(root: Path, name: str, body: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"requests:\n- endpoint: {ENDPOINT}\n  request: {body}\n")
+
+
+def record(root: Path, name: str, body: str) -> Path:
+    request = RecordedRequest(endpoint=ENDPOINT, sha256=request_sha256(ENDPOINT, body), body=body)
+    exchange = RecordedExchange(request=request, reply=RecordedReply(status=200, text=""), latency_seconds=0.5)
+    save_recording(root / name, (exchange,), Redactor({}))
+    return root / name
+
+
+def test_unused_snapshots_are_removed_with_a_folder_that_is_empty_then(root: Path) -> None:
+    names = [f"{FOLDER}/a[openai].yaml", f"{FOLDER}/was-gone[openai].yaml", "__snapshots__/test_it/test_it.yaml"]
+    paths = checked_paths(names, root)
+    other, first = paths[1], paths[0]
+    assert paths == [first, root / names[2]]
+    assert remove_unused(paths, [other], root, (), {}) == Removal((other,), (first,))
+    assert remove_unused(paths[:1], paths, root, (), {}) == Removal((first,))
+    assert [path.relative_to(root).as_posix() for path in root.rglob("*.yaml")] == [f"{FOLDER}/b[openai].yaml"]
+    assert not (root / "__snapshots__/test_it").exists()
+    assert checked_paths(names, root) == []
+
+
+def test_a_recording_goes_where_its_request_is_sent_now_and_stays_if_no_place_is_known_for_it(root: Path) -> None:
+    write(root, "other/__snapshots__/c.eval/renamed[openai].yaml", "body of c")
+    names = [f"{FOLDER}/{name}[openai].recording.yaml" for name in ("c", "gone", "own", "twice")]
+    recorded = [
+        record(root, name, body)
+        for name, body in zip(names, ("body of c", "body of d", "sent", "body of b"), strict=True)
+    ]
+    taken = record(root, f"{FOLDER}/b[openai].recording.yaml", "body of b")
+    place = root / "other/__snapshots__/c.eval/renamed[openai].recording.yaml"
+    folders = list(snapshot_folders_below(root, "__snapshots__"))
+    removal = remove_unused(recorded, recorded, root, folders, {}, sent_somewhere=[request_sha256(ENDPOINT, "sent")])
+    c, gone, own, twice = recorded
+    assert removal == Removal((gone,), (), (own, twice), ((c, place),))
+    assert [path.exists() for path in (*recorded, taken, place)] == [False, False, True, True, True, True]
+
+
+def test_the_last_snapshot_and_a_recording_that_moves_may_leave_one_folder_empty(root: Path) -> None:
+    write(root, "__snapshots__/old.eval/x[openai].yaml", "new body")
+    write(root, f"{FOLDER}/c[openai].yaml", "new body")
+    old = [record(root, "__snapshots__/old.eval/x[openai].recording.yaml", "new body")]
+    old.append(old[0].with_name("x[openai].yaml"))
+    removal = remove_unused(old, old, root, [root / FOLDER], {})
+    assert (len(removal.moved), len(removal.removed)) == (1, 1)
+    assert not old[0].parent.exists()
+
+
+def test_hidden_folders_hold_no_snapshots(root: Path) -> None:
+    write(root, ".venv/__snapshots__/a.eval/a[openai].yaml", "x")
+    folders = sorted(folder.relative_to(root).as_posix() for folder in snapshot_folders_below(root, "__snapshots__"))
+    assert folders == ["__snapshots__/test_it", FOLDER]
+
+
+def test_a_recording_is_pruned_to_what_was_replayed_and_removed_if_that_is_nothing(root: Path) -> None:
+    path = record(root, f"{FOLDER}/a[openai].recording.yaml", "one")
+    (exchange,) = load_recording(path, root)
+    second = exchange.model_copy(update={"latency_seconds": 0.7})
+    other = exchange.model_copy(update={"repeat": 2})
+    save_recording(path, (exchange, second, other), Redactor({}))
+    key = [1, exchange.request.sha256]
+    assert prune_recording(path, [key, key, [2, key[1]]], root, Redactor({})) == 0
+    assert prune_recording(path, [key], root, Redactor({})) == 2
+    assert load_recording(path, root) == (exchange,)
+    assert prune_recording(path, [], root, Redactor({})) == 1
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret[a].yaml",
+        "evals/../evals/__snapshots__/a.eval/a[openai].yaml",
+        "link/secret[a].yaml",
+        "evals/app.py",
+        "evals/config.yaml",
+        "evals/none.py",
+    ],
+)
+def test_what_is_not_a_snapshot_in_the_root_folder_is_refused_and_nothing_is_removed(root: Path, name: str) -> None:
+    (root.parent / "secret[a].yaml").write_text("requests:\n")
+    (root / "link").symlink_to(root.parent)
+    for other in ("app.py", "config.yaml"):
+        (root / "evals" / other).write_text("value: 1\n")
+    before = sorted(root.parent.rglob("*"))
+    for each in (name, str(root / name)):
+        with pytest.raises(RemovalError) as refusal:
+            checked_paths([f"{FOLDER}/a[openai].yaml", each], root)
+        assert str(refusal.value) == f"{each}: not a snapshot in {root}; nothing was removed"
+    assert sorted(root.parent.rglob("*")) == before

@@ -1,0 +1,189 @@
+"""Answers in words: one in a line, one with all that is known of it, and the totals of many in a table."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult
+from pytest_chatprompt.wording import dollars, visible_line
+
+_LEAST_EXCERPT: Final = 24
+_OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
+
+
+def answer_line(response: ResponseResult, width: int) -> str:
+    """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`."""
+    facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
+    room = max(width - len(facts), _LEAST_EXCERPT)
+    calls = "; ".join(called_tools(response))
+    text = " ".join(response.text.split())
+    if text:
+        calls = f"; {calls}" if calls else ""
+        # Room for the quotes, and for the calls after the text.
+        shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
+    else:
+        shown = calls or "no text"
+    return f"{cut(visible_line(shown), room)}{facts}"
+
+
+def case_line(result: CaseResult, width: int) -> str | None:
+    """The answer of a case in one line; of a repeated case the first that does not pass. `None` without one."""
+    if result.repeats is None:
+        return None if result.response is None else answer_line(result.response, width)
+    attempts = result.repeats.attempts
+    told = next((attempt for attempt in attempts if attempt.outcome != "passed"), attempts[0])
+    rate = f"{result.repeats.passed}/{result.repeats.answers} passed"
+    head = f"{rate}; answer {told.number} {_OUTCOMES[told.outcome]}: "
+    room = width - len(head)
+    if told.response is not None:
+        return head + answer_line(told.response, room)
+    return head + cut(visible_line(told.problem.partition("\n")[0]), max(room, _LEAST_EXCERPT))
+
+
+def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) -> str:
+    """The whole answer, what it took, and what its checks said, as the section of a report."""
+    calls = [f"[{call}]" for call in called_tools(response)]
+    facts = ", ".join(answer_facts(response))
+    parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
+    return "\n".join(part for part in parts if part)
+
+
+def case_section(result: CaseResult) -> str:
+    """All answers of a case, each with what its checks said; of one that is sent once just that."""
+    if result.repeats is None:
+        return "" if result.response is None else answer_section(result.response, result.checks)
+    from pytest_chatprompt.results.texts import describe_rate  # noqa: PLC0415 - most cases are sent once
+
+    parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
+    for attempt in result.repeats.attempts:
+        text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
+        parts.append(f"answer {attempt.number} of {result.repeats.planned}: {attempt.outcome}\n{text}")
+    return "\n\n".join([*parts, *map(check_line, result.checks)])
+
+
+def check_line(check: CheckResult) -> str:
+    """What a check said: `failed: icontains '14 days': the answer does not contain it`."""
+    noun = "" if check.passed is None else f"the {check.of} "
+    return f"{check.verdict}: {check.description}: {noun}{check.reason}"
+
+
+def called_tools(response: ResponseResult) -> Iterator[str]:
+    """The tools that an answer calls, as `calls get_time({"zone": "UTC"})`."""
+    for call in response.tool_calls:
+        function: Any = call.get("function", call) if isinstance(call, dict) else {}
+        arguments = function.get("arguments", "")
+        shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        yield f"calls {function.get('name', '?')}({shown})"
+
+
+def answer_facts(response: ResponseResult) -> Iterator[str]:
+    """What an answer took, a few words each: its time, its tokens, its cost, and whether it is replayed."""
+    if response.latency_seconds is not None:
+        yield f"{response.latency_seconds:.2f} s"
+    counts = {"input": response.input_tokens, "output": response.output_tokens}
+    known = [f"{count} {name}" for name, count in counts.items() if count is not None]
+    if known:
+        yield f"{' and '.join(known)} tokens"
+    if response.cost_usd is not None:
+        yield dollars(response.cost_usd)
+    if response.is_replayed:
+        yield "replayed"
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text, as long as it may be."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+Row = tuple[str, ...]
+
+
+class Rate(NamedTuple):
+    """How many of some passed."""
+
+    passed: int = 0
+    total: int = 0
+
+    @classmethod
+    def of(cls, passed: Sequence[bool]) -> Rate:
+        """The rate of some that passed, or did not."""
+        return cls(sum(passed), len(passed))
+
+    def __str__(self) -> str:
+        return f"{self.passed}/{self.total} ({self.passed / self.total:.0%})" if self.total else "-"
+
+
+class Total(NamedTuple):
+    """What some cases came to, those that were skipped left out; a check that could not be graded did not pass."""
+
+    name: str
+    cases: Rate
+    checks: Mapping[str, Rate]
+    responses: Sequence[ResponseResult]
+
+    def known(self, field: str) -> list[Any]:
+        """The values of a field of the answers that are known."""
+        values = (getattr(response, field) for response in self.responses)
+        return [value for value in values if value is not None]
+
+
+def provider_totals(results: Iterable[CaseResult]) -> list[Total]:
+    """The totals of each provider that answered at least once, in the order of the run."""
+    groups: dict[str, list[CaseResult]] = {}
+    for result in results:
+        groups.setdefault(result.provider or "no provider", []).append(result)
+    return [total for provider, group in groups.items() if (total := total_of(provider, group)) is not None]
+
+
+def total_of(name: str, results: Sequence[CaseResult]) -> Total | None:
+    """The total of some results; `None` without answers."""
+    responses = [response for result in results for response in result.responses]
+    verdicts: dict[str, list[bool]] = {}
+    for result in results:
+        for check in result.all_checks:
+            verdicts.setdefault(check.name, []).append(bool(check.passed))
+    cases = Rate.of([result.outcome == "passed" for result in results if result.outcome != "skipped"])
+    checks = {check: Rate.of(passed) for check, passed in verdicts.items()}
+    return Total(name, cases, checks, responses) if responses else None
+
+
+def table_rows(totals: Sequence[Total]) -> list[Row]:
+    """The rows of the table, each with its name first; the first one names the columns. Empty for no totals."""
+    return [(name, *map(cell, totals)) for name, cell in _rows(totals)] if totals else []
+
+
+def _rows(totals: Sequence[Total]) -> Iterator[tuple[str, Callable[[Total], str]]]:
+    yield "", lambda total: total.name
+    types = list(dict.fromkeys(name for total in totals for name in total.checks))
+    for check in types:
+        yield check, partial(_rate_of, check)
+    if len(types) > 1:
+        yield "all checks", lambda total: str(Rate(*map(sum, zip(*total.checks.values(), strict=True))))
+    yield "cases", lambda total: str(total.cases)
+    if any(len(total.responses) != total.cases.total for total in totals):
+        yield "answers", lambda total: str(len(total.responses))
+    yield "median latency", lambda total: _shown("{:.2f} s", statistics.median, total.known("latency_seconds"))
+    yield "input tokens", lambda total: _shown("{:,}", sum, total.known("input_tokens"))
+    yield "output tokens", lambda total: _shown("{:,}", sum, total.known("output_tokens"))
+    if any(total.known("cost_usd") for total in totals):
+        yield "cost", _cost
+
+
+def _rate_of(check: str, total: Total) -> str:
+    return str(total.checks.get(check, Rate()))
+
+
+def _shown(form: str, combine: Callable[[list[Any]], float], values: list[Any]) -> str:
+    return form.format(combine(values)) if values else "unknown"
+
+
+def _cost(total: Total) -> str:
+    """The cost of the answers, replayed ones as when they were recorded: `$0.12`, `$0.12 + 3 unknown`, or `unknown`."""
+    costs = total.known("cost_usd")
+    unknown = len(total.responses) - len(costs)
+    return (dollars(math.fsum(costs)) + (f" + {unknown} unknown" if unknown else "")) if costs else "unknown"

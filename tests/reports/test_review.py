@@ -1,0 +1,247 @@
+"""The review of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_chatprompt.reports.review import Review, cost_line, style_lines
+from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
+from tests.reports.test_review_changes import anthropic, differs, openai
+
+BOTH = [
+    differs("one", openai("14 days", "hi"), openai("30 days", "hi")),
+    differs("two", anthropic("14 days", "hi"), anthropic("30 days", "hi"), "anthropic"),
+    differs("three", openai("14 days", "hi"), openai("30 days", "ho")),
+]
+
+
+def plain(lines: object) -> list[str]:
+    assert not isinstance(lines, str)
+    return ["".join(text for text, _ in line) for line in lines]  # type: ignore[attr-defined]
+
+
+def accept(results: Sequence[CaseResult]) -> str:
+    return f"pytest {' '.join(result.node_id for result in results)} --snapshot-update"
+
+
+def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> None:
+    review = Review(BOTH)
+    assert plain(review.case_lines(BOTH[0])) == [
+        "@@ request.messages[0].content @@",
+        "    - role: system",
+        "-     content: 14 days",
+        "+     content: 30 days",
+        "    - role: user",
+    ]
+    assert review.case_lines(BOTH[1]) == "nothing but change 1, shown with a.eval.yaml::one and at the end"
+    assert [review.short_line(result) for result in BOTH[:2]] == [
+        'request.messages[0].content: "14 days" → "30 days"',
+        "change 1",
+    ]
+
+
+def test_of_a_case_with_other_changes_only_these_are_shown() -> None:
+    two = [BOTH[0], differs("x", {"system": "14 days\na\nb\nc", "n": 1}, {"system": "30 days\na\nb\nc", "n": 2})]
+    review = Review(two)
+    review.case_lines(two[0])
+    assert plain(review.case_lines(two[1])) == [
+        "@@ system @@ change 1, shown above",
+        "@@ n @@",
+        "    c",
+        '- "n": 1',
+        '+ "n": 2',
+    ]
+    assert review.short_line(two[1]) == "n: 1 → 2 and change 1"
+
+
+def test_a_case_whose_changes_were_shown_with_several_others_says_their_numbers() -> None:
+    results = [
+        differs("x", {"a": 1}, {"a": 2}),
+        differs("y", {"b": 1}, {"b": 2}),
+        differs("z", {"a": 1, "b": 1}, {"a": 2, "b": 2}),
+    ]
+    review = Review(results)
+    assert [review.case_lines(result) for result in results][
+        2
+    ] == "nothing but changes 1 and 2, shown above and at the end"
+    assert review.short_line(results[2]) == "changes 1 and 2"
+
+
+def test_the_end_lists_each_change_once_with_its_places_and_commands() -> None:
+    review = Review(BOTH)
+    assert review.title() == "2 distinct changes in 3 snapshots"
+    assert plain(review.end_lines("pytest --snapshot-update", accept)) == [
+        "1. 3 snapshots, 2 providers: a.eval.yaml::one, a.eval.yaml::two, a.eval.yaml::three",
+        "   request.messages[0].content (2), request.system (1)",
+        "   - 14 days",
+        "   + 30 days",
+        "",
+        "2. 1 snapshot: a.eval.yaml::three",
+        "   question, request.messages[1].content",
+        "   - hi",
+        "   + ho",
+        "   To accept this snapshot, with its other changes: pytest a.eval.yaml::three --snapshot-update",
+        "",
+        "To accept all: pytest --snapshot-update",
+    ]
+
+
+def test_a_change_of_some_cases_has_a_command_of_its_own() -> None:
+    results = [differs(name, {"a": 1}, {"a": 2}) for name in "xy"] + [differs("z", {"b": 1}, {"b": 2})]
+    lines = plain(Review(results).end_lines("all", accept))
+    assert "   To accept it: pytest a.eval.yaml::x a.eval.yaml::y --snapshot-update" in lines
+    many = [differs(f"x{n}", {"a": 1}, {"a": 2}) for n in range(11)] + [results[2]]
+    for lists_all in (False, True):
+        lines = plain(Review(many, lists_all=lists_all).end_lines("all", accept))
+        assert any("To accept it: pytest a.eval.yaml::x0 " in line for line in lines) is lists_all
+
+
+@pytest.mark.parametrize("lists_all", [False, True])
+def test_long_lists_are_cut_unless_all_is_wanted(lists_all: bool) -> None:
+    results = [differs(f"c{n}", {f"x{p}": 1 for p in range(6)}, {f"x{p}": 2 for p in range(6)}) for n in range(5)]
+    results += [differs("long", {"s": "\n".join(["-"])}, {"s": "\n".join(f"line {n}" for n in range(30))})]
+    results += [differs(f"n{n}", {f"k{n}": 1}, {f"k{n}": 2}) for n in range(20)]
+    results += [differs(f"new{n}", None, {"new": n}) for n in range(5)]
+    lines = plain(Review(results, lists_all=lists_all, lists_all_changes=lists_all).end_lines("all", accept))
+    assert ("... and 7 more changes (-v shows them)" in lines) is not lists_all
+    assert ("   ... and 11 more lines (-v shows them)" in lines) is not lists_all
+    assert any("a.eval.yaml::c2 and 2 more" in line for line in lines) is not lists_all
+    assert ("new: 2 more" in lines) is not lists_all
+    assert lines.count("new: a.eval.yaml::new4") == lists_all
+    assert any(line.startswith("27. ") for line in lines) is lists_all
+
+
+def test_the_places_of_a_change_are_counted() -> None:
+    texts = {f"p{n}": "a\nb" for n in range(6)}
+    (line,) = [
+        line
+        for line in plain(Review([differs("x", texts, dict.fromkeys(texts, "a\nc"))]).end_lines("all", accept))
+        if "p0" in line
+    ]
+    assert line == "   p0, p1, p2, p3 and 2 more places"
+
+
+def test_renamed_and_new_cases_are_no_changes() -> None:
+    one, two = {"question": "one"}, {"question": "two"}
+    new = differs("n", None, {"question": "new"})
+    assert new.snapshot is not None
+    named = new.model_copy(update={"snapshot": new.snapshot.model_copy(update={"renamed_from": "old"})})
+    results = [differs("x", one, two), differs("y", two, one), named]
+    review = Review(results)
+    assert review.title() == "2 renamed, 1 new snapshot"
+    assert review.case_lines(results[0]) == "renamed, it sends what the snapshot of a.eval.yaml::y shows"
+    assert review.short_line(results[0]) == "renamed: what the snapshot of a.eval.yaml::y shows"
+    assert review.case_lines(named) == []
+    assert plain(review.end_lines("all", accept)) == [
+        "a.eval.yaml::x is renamed: it sends what the snapshot of a.eval.yaml::y shows",
+        "a.eval.yaml::y is renamed: it sends what the snapshot of a.eval.yaml::x shows",
+        "new: a.eval.yaml::n, renamed from 'old'",
+        "To accept all: all",
+    ]
+
+
+def test_what_cannot_be_seen_is_escaped() -> None:
+    lines = plain(Review([differs("x", {"s": "a\nb"}, {"s": "a\nb\t"})]).end_lines("all", accept))
+    assert lines[2:4] == ["   - b", '   + "b\\t"']
+
+
+BEFORE = " ".join(f"before{number}" for number in range(20))
+AFTER = " ".join(f"after{number}" for number in range(20))
+
+
+def texts(*lines: str, whole: bool = False) -> list[str]:
+    return ["".join(text for text, _ in line) for line in style_lines(lines, whole=whole)]
+
+
+def test_short_lines_stay_as_they_are() -> None:
+    lines = ["  one", "- in 14 days", "+ in 30 days", "> [1] moved to [0]: x", "  two"]
+    assert texts(*lines) == lines
+    assert [line[0][1] for line in style_lines(lines)] == ["", "removed", "added", "moved", ""]
+
+
+def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> None:
+    assert texts(f"-   {BEFORE} 14 {AFTER}", f"+   {BEFORE} 30 {AFTER}") == [
+        "~ …before14 before15 before16 before17 before18 before19 [-14-]{+30+} "
+        "after0 after1 after2 after3 after4 after5 after6 after7…"
+    ]
+    assert texts(f"- {BEFORE}", f"+ {BEFORE} more") == [
+        "~ …before14 before15 before16 before17 before18 before19{+ more+}"
+    ]
+
+
+def test_removed_and_added_words_have_styles() -> None:
+    (line,) = style_lines([f"- {BEFORE} one", f"+ {BEFORE} two"])
+    assert [style for _, style in line] == ["", "", "removed", "added"]
+
+
+def test_long_lines_are_whole_if_wanted() -> None:
+    assert texts(f"- {BEFORE} 14 {AFTER}", f"+ {BEFORE} {AFTER}", whole=True) == [f"~ {BEFORE} [-14 -]{AFTER}"]
+    assert texts(f"  {BEFORE}", whole=True) == [f"  {BEFORE}"]
+
+
+def test_a_long_line_beside_a_change_is_cut() -> None:
+    assert texts(f"  {BEFORE}") == [f"  {BEFORE}"[:100].rstrip() + "…"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param((f"- {BEFORE}", f"+ {AFTER}"), id="nothing in common"),
+        pytest.param((f"- {BEFORE} 1", f"+ {BEFORE} 2", "+ more"), id="another number of lines"),
+        pytest.param((f"- {BEFORE}",), id="only removed"),
+    ],
+)
+def test_lines_that_are_no_pairs_are_shown_whole(lines: tuple[str, ...]) -> None:
+    assert texts(*lines) == list(lines)
+
+
+def test_pairs_stand_together_if_one_of_them_is_long() -> None:
+    assert texts("- a", f"- {BEFORE} 1", "+ b", f"+ {BEFORE} 2") == [
+        "- a",
+        "+ b",
+        "~ …before14 before15 before16 before17 before18 before19 [-1-]{+2+}",
+    ]
+
+
+def result(cost: ChangeCost | None) -> CaseResult:
+    snapshot = SnapshotResult(path="s", state="different", cost=cost)
+    return CaseResult(node_id="n", path="p", line=1, outcome="failed", snapshot=snapshot)
+
+
+def cost(characters: int, place: str | None = None) -> ChangeCost:
+    return ChangeCost(characters=characters, tokens=round(characters / 4), prefix_break=place)
+
+
+@pytest.mark.parametrize(
+    ("costs", "line"),
+    [
+        ([], ""),
+        ([None], ""),
+        ([cost(0)], ""),
+        ([cost(1)], "+1 character"),
+        ([cost(-4)], "-4 characters (about -1 token)"),
+        ([cost(40_000), cost(40_000)], "+40,000 characters (about +10,000 tokens)"),
+        ([cost(-3), cost(0), cost(40)], "-3 to +40 characters (about -1 to +10 tokens)"),
+        ([cost(0, "request.system")], "the cached prefix ends at request.system"),
+        ([cost(1, "a"), cost(1, "a")], "+1 character; the cached prefix ends at a"),
+        ([cost(0, "a"), cost(0, "b"), cost(0, "b"), None], "the cached prefix ends at b (2) and a (1)"),
+        ([cost(0, "a"), cost(0)], "the cached prefix ends at a (1)"),
+        (
+            [cost(0, place) for place in "aab"] + [cost(0, "c")],
+            "the cached prefix ends at a (2), b (1) and 1 more place",
+        ),
+        ([cost(0, place) for place in "abcd"], "the cached prefix ends at a (1), b (1) and 2 more places"),
+    ],
+)
+def test_the_line_says_what_is_to_be_said(costs: list[ChangeCost | None], line: str) -> None:
+    assert cost_line(map(result, costs)) == line
+
+
+def test_places_are_quoted_as_the_caller_wants() -> None:
+    assert cost_line([result(cost(0, "a"))], lambda place: f"`{place}`") == "the cached prefix ends at `a`"
+
+
+def test_a_case_that_compared_nothing_has_no_cost() -> None:
+    assert cost_line([CaseResult(node_id="n", path="p", line=1, outcome="error")]) == ""

@@ -1,0 +1,82 @@
+"""The distinct changes of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_chatprompt.reports.review import distinct_changes, renamed_cases
+from pytest_chatprompt.results.records import CaseResult, SnapshotResult
+from pytest_chatprompt.snapshots.diff import compare_snapshots
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import data_sha256
+
+
+def differs(
+    name: str, before: dict[str, Any] | None, after: dict[str, Any], provider: str | None = "openai"
+) -> CaseResult:
+    """The result of a case of the file `a`, or of the file that its name begins with."""
+    file = name.partition("::")[0] if "::" in name else "a.eval.yaml"
+    stored, sent = None if before is None else dump(before), dump(after)
+    snapshot = SnapshotResult(
+        path=f"__snapshots__/{name}.yaml",
+        state="new" if stored is None else "different",
+        difference=compare_snapshots(stored or sent, sent),
+        stored_sha256=None if stored is None else data_sha256(stored),
+        sent_sha256=data_sha256(sent),
+    )
+    node_id = name if "::" in name else f"{file}::{name}"
+    case_id = None if provider is None else name
+    return CaseResult(
+        node_id=node_id, path=file, line=1, case_id=case_id, provider=provider, outcome="failed", snapshot=snapshot
+    )
+
+
+def openai(system: str, user: str) -> dict[str, Any]:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return {"question": user, "request": {"messages": messages}}
+
+
+def anthropic(system: str, user: str) -> dict[str, Any]:
+    return {"question": user, "request": {"system": system, "messages": [{"role": "user", "content": user}]}}
+
+
+def test_a_guideline_that_many_cases_share_is_one_change() -> None:
+    results = [
+        *[differs(f"o{n}", openai("14 days", f"u{n}"), openai("30 days", f"u{n}")) for n in range(3)],
+        *[differs(f"b::a{n}", anthropic("14 days", "u"), anthropic("30 days", "u"), "anthropic") for n in range(2)],
+        differs("other", openai("s", "one"), openai("s", "two")),
+    ]
+    first, second = distinct_changes(results)
+    assert (first.change.removed, first.change.added) == (("14 days",), ("30 days",))
+    assert first.places == (("request.messages[0].content", 3), ("request.system", 2))
+    assert [result.case_id for result in first.results] == ["o0", "o1", "o2", "b::a0", "b::a1"]
+    assert first.counts == "5 snapshots, 2 providers, 2 files"
+    assert second.change.place == "request.messages[1].content"
+    assert second.places == (("question", 1), ("request.messages[1].content", 1))
+
+
+def test_the_change_of_the_most_cases_is_first_and_a_case_that_ran_twice_counts_once() -> None:
+    results = [differs("x", {"a": 1}, {"a": 2}), *[differs(name, {"b": 1}, {"b": 2}) for name in "yzyz"]]
+    assert [(change.change.place, len(change.results)) for change in distinct_changes(results)] == [("b", 2), ("a", 1)]
+
+
+def test_a_change_that_stands_twice_in_a_place_counts_one_case() -> None:
+    result = differs("x", {"system": "a\nb\nc\nd\na"}, {"system": "x\nb\nc\nd\nx"})
+    (change,) = distinct_changes([result])
+    assert change.places == (("system", 1),)
+
+
+def test_cases_that_exchanged_their_payloads_are_renamed() -> None:
+    one, two, three = ({"question": text} for text in ("one", "two", "three"))
+    results = [differs("x", one, two), differs("y", two, one), differs("z", None, three), differs("w", three, one)]
+    assert renamed_cases(results) == {
+        "a.eval.yaml::x": "a.eval.yaml::y",
+        "a.eval.yaml::y": "a.eval.yaml::x",
+        "a.eval.yaml::z": "a.eval.yaml::w",
+        "a.eval.yaml::w": "a.eval.yaml::x",
+    }
+
+
+def test_what_is_in_no_other_snapshot_is_not_renamed() -> None:
+    passed = CaseResult(node_id="n", path="p", line=1, outcome="passed")
+    assert renamed_cases([differs("x", {"a": 1}, {"a": 2}), differs("y", None, {"b": 1}), passed]) == {}
