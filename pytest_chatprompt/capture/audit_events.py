@@ -21,9 +21,7 @@ class Attempt(NamedTuple):
     """An attempt to reach for the network, or to start a program.
 
     Args:
-        kind: what was tried.
         target: the address, `host:port`, or the program.
-        is_loopback: whether the address is on this machine.
         environment: the environment variables that a program would get, where the event tells them.
         host: the name or address of a connection or a lookup.
     """
@@ -37,10 +35,6 @@ class Attempt(NamedTuple):
 
 def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
     """Read an audit event.
-
-    Args:
-        event: its name, one of `WATCHED_EVENTS`.
-        arguments: its arguments.
 
     Returns:
         The attempt; `None` if the event has no network address, such as a connection to a Unix socket.

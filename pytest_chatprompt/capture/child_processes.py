@@ -25,7 +25,6 @@ class ChildProcessCapture:
     """The server of an `EvalAPI` for child processes, started on first use.
 
     Args:
-        handle: answers a request; `None` forwards it, if the run is live.
         is_live: whether the server may forward requests, at once or later.
     """
 
@@ -66,9 +65,6 @@ class ChildProcessCapture:
 
         Args:
             handle: sees each request; what it returns answers the request, and `None` forwards it.
-
-        Raises:
-            CaptureError: a request was not forwarded, even if the child process swallowed the error.
         """
         before, offline = len(self._errors), self._handle
         if self._server is not None:
@@ -82,24 +78,13 @@ class ChildProcessCapture:
             self.raise_error(before)
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        """Send a request that the server got on to the real API; the stream of the response is not read yet.
-
-        Raises:
-            CaptureError: it cannot be sent on, or the API cannot be reached.
-        """
+        """Send a request that the server got on to the real API; the stream of the response is not read yet."""
         if self._server is None:
             raise CaptureError("the server that the child process sent to is closed")
         return self._server.forward(request)
 
     def raise_error(self, before: int = 0) -> None:
-        """Raise the first error of the server.
-
-        Args:
-            before: how many errors were there before; they are left out.
-
-        Raises:
-            CaptureError: there is an error.
-        """
+        """Raise the first error of the server."""
         for error in self.errors[before:]:
             raise CaptureError(f"a request of a child process failed: {error}") from error
 

@@ -69,8 +69,6 @@ class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
     Args:
-        allows_programs: whether programs may be started.
-        allowed_hosts: names and addresses that may be reached.
         has_looked_up: whether one of these names was looked up.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
         programs: programs; none of them was started.
@@ -107,7 +105,6 @@ class Owner:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
-        has_ended: whether the test has ended.
         threads: those that have sent a request, but for the one in which it runs; `None` for one that has ended.
         identity: of the thread in which it runs.
         earlier_threads: the identities of threads that were there before, or serve other tests too.
@@ -151,11 +148,7 @@ class Owner:
 
 
 class _Thread:
-    """A thread that has sent a request. It lives as long as the thread, whoever has started that.
-
-    Args:
-        owner: the test that was running.
-    """
+    """A thread that has sent a request. It lives as long as the thread, whoever has started that."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
@@ -230,8 +223,6 @@ class _Guards:
         """Whether an attempt stays on this machine, or is allowed.
 
         Args:
-            attempts: of the guard.
-            attempt: the attempt.
             owner: the test that has left behind what tries it; `None` for the test that runs.
         """
         if attempt.is_loopback:
@@ -256,12 +247,7 @@ _guards: Final = _Guards()
 
 @contextmanager
 def run_as(name: str, tell: Tell) -> Iterator[Owner]:
-    """Run a test: from now on code belongs to it, until the end also what has no test in its context.
-
-    Args:
-        name: its node id.
-        tell: see `Owner`.
-    """
+    """Run a test: from now on code belongs to it, until the end also what has no test in its context."""
     owner, before, outer = Owner(name, tell), _guards.owner.get(), _guards.running
     _guards.running = owner
     # No tokens: the end may come in another context, where a fixture was asked for in an async test.
@@ -323,7 +309,6 @@ def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
 
     Args:
         owner: the test that has ended; `None` for the one that runs.
-        attempt: what was tried: `send POST https://api.example/`.
         process_id: of the process that reports. Of what the processes forked from it try, the last attempt counts.
     """
     if owner is not None and os.getpid() == process_id:
@@ -338,11 +323,7 @@ def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
 
 
 def take_report_of_forks(owner: Owner) -> str:
-    """What a process that was forked in a test has tried; `""` if it has tried nothing.
-
-    Args:
-        owner: the test. What a process of another test has tried is told there.
-    """
+    """What a process that was forked in a test has tried; `""` if it has tried nothing."""
     report = _guards.report_of_forks
     if report is None or not report[0]:
         return ""
@@ -361,7 +342,6 @@ def guard_network(
     """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
     Args:
-        allows_programs: whether programs may be started; what they do cannot be seen.
         allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
             there is no way to know which addresses belong to it.
         owner: see `ConnectionAttempts`.
@@ -390,24 +370,12 @@ def lift(attempts: ConnectionAttempts) -> Iterator[None]:
 
 
 def leave_blocked(threads: Collection[threading.Thread], attempts: ConnectionAttempts) -> None:
-    """Keep threads blocked that go on after the run.
-
-    Args:
-        threads: the threads.
-        attempts: of the guard that has ended.
-    """
+    """Keep threads blocked that go on after the run."""
     _guards.left_threads = {thread.ident: (thread, attempts) for thread in threads if thread.ident is not None}
 
 
 def raise_if_blocked(attempts: ConnectionAttempts) -> None:
-    """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own.
-
-    Args:
-        attempts: of the guard.
-
-    Raises:
-        CaptureError: the provider tried to leave this machine, or to start a program.
-    """
+    """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own."""
     if attempts.blocked:
         raise CaptureError(
             f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer"
@@ -469,12 +437,7 @@ def caller_at(frame: FrameType | None) -> Caller:
 
 
 def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
-    """Find who is behind an attempt by the files and lines of a stack, the innermost call first.
-
-    Args:
-        stack: the files, and the lines that run there.
-        folder: the current folder.
-    """
+    """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
     library = ""
     for file, line in stack:
         path = Path(file)

@@ -81,9 +81,7 @@ class LiveCaptureRouter:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
         Args:
-            replies: queued by the test; requests that take one go nowhere.
             passes: whether requests to a URL are left alone: a server gets and logs them.
-            recording: gives the replies that are recorded, and takes those that the network sends; `None` for neither.
         """
         intercept_clients = self.import_patches()
         capture = _Capture(ReplyQueue(list(replies)), passes, recording)
@@ -124,11 +122,7 @@ class LiveCaptureRouter:
             return refuse(str(error))
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
-        """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
-
-        Raises:
-            LookupError: the calling thread has no capture open.
-        """
+        """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`."""
         capture = _current.get()
         if capture is None:
             raise LookupError("no capture is open in this thread")

@@ -71,11 +71,8 @@ def offline(
     """Keep this process offline; yields what its sockets try to reach.
 
     Args:
-        allows_programs: see `guard_network`.
-        allowed_hosts: see `guard_network`.
         placeholders: the variables that are set where they are not; `None` for the plain API keys of the SDKs that are
             installed, each where no variable of its vendor is set.
-        credentials: further variables that hold credentials.
     """
     variables = _placeholder_variables(placeholders, credentials)
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
@@ -109,11 +106,7 @@ def _is_installed(package: str) -> bool:
 
 
 def describe_missing_variable(error: BaseException) -> str:
-    """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error.
-
-    Args:
-        error: its causes and contexts are looked at too.
-    """
+    """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error."""
     seen: set[int] = set()
     each: BaseException | None = error
     while each is not None and id(each) not in seen:

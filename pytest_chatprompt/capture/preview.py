@@ -44,10 +44,6 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
 
     Returns:
         `None` if the provider has to send: it is one of your own, or a test may answer or read what comes to `api`.
-
-    Raises:
-        ProviderError: the API cannot express the request, or a setting of the provider is invalid.
-        CaptureError: the provider reached for the network while it prepared the request.
     """
     __tracebackhide__ = True
     if api.is_read or not (isinstance(provider, ChatProvider) and is_built_in_class(type(provider))):
@@ -69,11 +65,7 @@ def preview(
     api: EvalAPI,
     known: Exchange | None = None,
 ) -> Exchange:
-    """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline.
-
-    Raises:
-        ProviderError, CaptureError: see `provider_capture.capture_offline`.
-    """
+    """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline."""
     __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not provider.sends_what_it_prepares:
         from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send

@@ -47,11 +47,7 @@ def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str 
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
-    """Assert that each request begins with all of the one before.
-
-    Raises:
-        AssertionError: one does not, or there are fewer than two.
-    """
+    """Assert that each request begins with all of the one before."""
     __tracebackhide__ = True
     if len(sent) < 2:  # noqa: PLR2004 - one before, one after
         raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
@@ -87,11 +83,7 @@ def _target(sent: SentRequest) -> str:
 
 
 def prompt_keys(sent: SentRequest) -> Sequence[str]:
-    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API.
-
-    Args:
-        sent: the request.
-    """
+    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API."""
     method, _, target = sent.endpoint.partition(" ")
     api = find_api(method, target.partition("?")[0])
     if api is not None:

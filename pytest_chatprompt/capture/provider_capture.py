@@ -50,13 +50,7 @@ _NOTHING_SENT: Final = (
 
 
 def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """Let a provider send a request offline; `api` answers the requests of all clients meanwhile.
-
-    Raises:
-        ProviderError: the provider is not one, or returned something other than a response or a text.
-        CaptureError: nothing answers what it sent, or it was sent in a way that nothing can answer.
-        ReplayError: `api` replays, and nothing is recorded for a request.
-    """
+    """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
@@ -92,17 +86,8 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     A response that does not say how long it took has the time that the provider took.
 
     Args:
-        provider: an object with `send`, or a plain function; either may be async.
-        request: what to send.
-        router: sees the requests of all clients.
         replies: queued by the test; they are given in place of the API's own.
         api: forwards what child processes send to its server; `None` if there are none.
-        recording: replays and records what the API replies; `None` for neither.
-
-    Raises:
-        ProviderError: the provider is not one, returned something other than a response, or raised it itself.
-        BudgetError: the budget of the run does not allow it; the cost of an agent is not known.
-        CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True
     router.import_patches()
@@ -139,12 +124,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 def capture_replayed(
     provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
 ) -> Exchange:
-    """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones.
-
-    Raises:
-        ReplayError: nothing is recorded for what it sent.
-        ProviderError, CaptureError: see `capture_offline`.
-    """
+    """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
     __tracebackhide__ = True
     if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
         replay = partial(replay_or_post, recording)
@@ -175,11 +155,7 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
 
 
 def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
-    """Let a provider send a request: an object with `send`, or a function. An async one is awaited.
-
-    Raises:
-        ProviderError: it is not a provider, or returned something other than a response or a text.
-    """
+    """Let a provider send a request: an object with `send`, or a function. An async one is awaited."""
     __tracebackhide__ = True
     response = send_function(provider)(request)
     if inspect.isawaitable(response):
@@ -234,15 +210,7 @@ def _run_agent(
     """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
 
     Args:
-        provider: the agent.
-        request: what to give it.
-        redactor: learns its variables.
         answer: answers what it sends; `None` forwards that to the real API.
-        context: what to run it in.
-
-    Raises:
-        AgentError: the agent failed.
-        CaptureError: nothing answers what it sent, it could not be forwarded, or it sent nothing.
     """
     __tracebackhide__ = True
     redactor.add_agent_environment(provider.env)

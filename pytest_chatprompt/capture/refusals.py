@@ -20,20 +20,12 @@ _STATUS: Final = 404
 
 
 def refuse(text: str) -> httpx.Response:
-    """The reply to a request that is refused.
-
-    Args:
-        text: why, and what to do.
-    """
+    """The reply to a request that is refused."""
     return error_reply(_STATUS, text)
 
 
 def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
     """Count a request as sent by the test that runs; refuse that of a forked process, or of a test that has ended.
-
-    Args:
-        request: the request.
-        process_id: of the process whose requests are captured.
 
     Returns:
         the refusal; `None` for a request of the test that runs.
@@ -54,11 +46,7 @@ def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response |
 
 
 def unanswered_message(description: str) -> str:
-    """The error text for a request that nothing answers.
-
-    Args:
-        description: its method and URL: `GET https://api.example/models`.
-    """
+    """The error text for a request that nothing answers."""
     method, _, url = description.partition(" ")
     return (
         f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"

@@ -43,11 +43,7 @@ class VolatileValues:
         )
 
     def replace(self, data: Any) -> Any:
-        """Put the placeholders into JSON data; gives new data.
-
-        Args:
-            data: the body of the next request, after the run.
-        """
+        """Put the placeholders into JSON data; gives new data."""
         match data:
             case str():
                 # The document stays as it is: only its paths may hold what differs.

@@ -37,14 +37,7 @@ def check_settings(
     """Refuse settings with an unknown name or an invalid value.
 
     Args:
-        provider: the object that the settings were given to; errors name its class.
-        settings: the keyword arguments by name; an empty mapping is fine.
         settings_type: the `TypedDict` that declares them, such as `ChatSettings`.
-        lacking: the names of it that this provider has not.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a value does not fit its annotation.
     """
     check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
@@ -64,17 +57,7 @@ def check_names(provider: object, names: Iterable[str], settings_type: type, lac
 
 
 def check_setting(provider: object, name: str, value: object, annotation: Any) -> None:
-    """Refuse a keyword argument with an invalid value.
-
-    Args:
-        provider: the object that it was given to.
-        name: the argument's name.
-        value: the argument's value.
-        annotation: the type that it must have, as pydantic reads it: `Literal["a", "b"]`, `NonNegativeInt | None`.
-
-    Raises:
-        ValueError: the value does not fit the annotation.
-    """
+    """Refuse a keyword argument with an invalid value."""
     _check(provider, name, value, _adapter(annotation))
 
 

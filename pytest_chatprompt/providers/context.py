@@ -87,12 +87,7 @@ class Budget(Protocol):
     """What requests may cost together."""
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
-        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget.
-
-        Raises:
-            BudgetError: the budget does not suffice, or the price is not known.
-            RequestCancelledError: the request was cancelled.
-        """
+        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget."""
         ...
 
 

@@ -134,10 +134,8 @@ class Billing:
         """What a request costs.
 
         Args:
-            usage: its tokens.
             replied_model: the model that the reply names; it counts where the list does not know the one that was
                 asked for, such as a deployment.
-            service_tier: the tier that the reply names; `None` for the usual one.
 
         Returns:
             US dollars; `None` where the price or the usage is not known.

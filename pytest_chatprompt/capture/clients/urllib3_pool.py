@@ -71,13 +71,9 @@ class _Call:
     """A call of `urlopen`.
 
     Args:
-        module: `urllib3.connectionpool`.
-        pool: whose method is called.
-        method: the method.
         url: path and query, or the whole URL for a proxy.
         body: a body that can be sent several times.
         headers: `None` for the pool's own.
-        options: the other arguments.
     """
 
     module: ModuleType

@@ -53,8 +53,6 @@ class RawReply:
     """An HTTP response as the bytes that a server would send.
 
     Attributes:
-        status: the status code.
-        reason: the reason phrase.
         headers: with the length that the body really has.
         body: the whole body; `None` if it is a stream.
         closes_connection: whether the client is asked to send its next request on a connection of its own.

@@ -132,7 +132,6 @@ class MeteredRequest:
         """Spend what the request has cost: nothing if the API was not reached, or replied with an error.
 
         Args:
-            reply: `None` if there is none that is recorded.
             size: of the reply, as far as it was read, in bytes.
         """
         if self._reservation is None or self._billing is None:

@@ -67,14 +67,7 @@ class PendingReply:
             self._metered.finish(None, size)
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
-        """Put the reply into its place in the recording.
-
-        Args:
-            status: the status code.
-            content_type: as the API sent it.
-            body: the part that was read.
-            is_complete: whether that is all of it.
-        """
+        """Put the reply into its place in the recording."""
         self.exchange = RecordedExchange(
             request=self._request,
             reply=RecordedReply.of(status, content_type, body, is_complete=is_complete),
@@ -93,10 +86,8 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
-        others: what is recorded for other answers of the case, and is never given.
 
     Attributes:
-        others: see above.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
         budget_errors: why requests were not sent, in order.
     """
@@ -147,11 +138,7 @@ class OpenRecording:
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request, or else a place for the reply that is about to come.
-
-        Raises:
-            ReplayError: no reply is recorded, and nothing may be sent.
-        """
+        """Take the recorded reply to a request, or else a place for the reply that is about to come."""
         request = recorded_request(sent, self._mask)
         with self._lock:
             waiting = self._waiting.get(request.sha256)
@@ -264,17 +251,7 @@ def _copy(request: httpx.Request) -> httpx.Request:
 def replay_or_send(
     recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]
 ) -> httpx.Response:
-    """Answer a request of a sync client.
-
-    Args:
-        recording: of its test.
-        request: its body has been read.
-        send: sends it, and gives the response, whose stream is not read yet.
-
-    Raises:
-        ReplayError: nothing is recorded for it, and nothing may be sent.
-        BudgetError: the budget of the run does not allow it.
-    """
+    """Answer a request of a sync client."""
     reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)

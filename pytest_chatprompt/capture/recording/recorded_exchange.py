@@ -242,7 +242,6 @@ class RecordedReply(_Data):
     """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has exactly one.
 
     Attributes:
-        status: the status code.
         content_type: as the API sent it; `""` for none.
         is_complete: whether it was read to its end.
         body: JSON data.
@@ -321,8 +320,6 @@ class RecordedExchange(_Data):
 
     Attributes:
         repeat: which of the answers of a repeated case it belongs to, from 1.
-        request: the request.
-        reply: what an API replied.
         response: what an agent answered.
         latency_seconds: from the request to the last byte of the reply.
     """

@@ -65,11 +65,7 @@ class _Hit(NamedTuple):
 
 
 def secret_forms(secret: str) -> tuple[str, ...]:
-    """The ways in which a secret may be written.
-
-    Args:
-        secret: any text; white space around it does not count.
-    """
+    """The ways in which a secret may be written."""
     plain = secret.strip()
     data = _bytes(plain)
     forms = [plain]
@@ -123,12 +119,7 @@ class SecretForms:
         self._by_block: dict[int, list[str]] = {}
 
     def add(self, secret: str, what: str) -> None:
-        """Add the forms of a secret; one that is known already keeps its name.
-
-        Args:
-            secret: any text.
-            what: what it is: `the value of the environment variable OPENAI_API_KEY`.
-        """
+        """Add the forms of a secret; one that is known already keeps its name."""
         for form in secret_forms(secret):
             if form in self._names:
                 continue
@@ -140,11 +131,7 @@ class SecretForms:
                 self._by_block.setdefault(block, []).append(form)
 
     def within(self, text: str) -> list[tuple[str, str]]:
-        """The forms that stand in a text, each with what it is.
-
-        Args:
-            text: any text.
-        """
+        """The forms that stand in a text, each with what it is."""
         candidates: Iterable[str] = self._names
         if len(self._names) > _FEW_FORMS:
             data = text.encode(errors="surrogatepass")
@@ -176,41 +163,23 @@ class Redactor:
         self.learn_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
-        """Learn the secrets in the variables that an agent is started with.
-
-        Args:
-            variables: by name.
-        """
+        """Learn the secrets in the variables that an agent is started with."""
         for name, value in variables.items():
             self._add(secrets_of_variable(name, value), f"the value of {name} in the agent's env")
 
     def add_key(self, key: str, what: str) -> None:
-        """Learn the key of a provider, under any name of its variable and its header.
-
-        Args:
-            key: the key; a plain word is not a secret, as everywhere.
-            what: what it is: `the key of Mistral`.
-        """
+        """Learn the key of a provider, under any name of its variable and its header."""
         self._add(secrets_of_variable("API_KEY", key), what)
 
     def add_headers(self, headers: Mapping[str, str]) -> None:
-        """Learn the credentials in the headers of a request.
-
-        Args:
-            headers: by name.
-        """
+        """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
             if is_secret_name(name) and (name, value) not in self._headers:
                 self._headers.add((name, value))
                 self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
-        """Learn the credentials in a request: in its headers, the query and the user info of its URL.
-
-        Args:
-            headers: by name.
-            url: as it is sent.
-        """
+        """Learn the credentials in a request: in its headers, the query and the user info of its URL."""
         self.add_headers(headers)
         if url.query or url.userinfo:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
@@ -253,11 +222,7 @@ class Redactor:
         return None
 
     def redact(self, text: str) -> str:
-        """Replace every secret in a text with `[secret]`; the rest of the text stays as it is.
-
-        Args:
-            text: any text.
-        """
+        """Replace every secret in a text with `[secret]`; the rest of the text stays as it is."""
         self.learn_environment()
         return self._cut(text)
 
@@ -267,9 +232,6 @@ class Redactor:
         A value under the name of a secret is replaced wherever it stands in the data. Bytes in base64 stay base64. A
         string is replaced as a whole if it holds a secret in a way that leaves no place to cut. If a stream sends one
         in pieces, the first piece of its text has the whole of it.
-
-        Args:
-            data: mappings become dicts, sequences lists.
         """
         self.learn_environment()
         named = SecretForms()
@@ -321,12 +283,7 @@ class Redactor:
         return bool(self._forms.within(text) or find_tokens(text))
 
     def _hits(self, text: str, named: SecretForms | None = None) -> list[_Hit]:
-        """The secrets in a text, from left to right.
-
-        Args:
-            text: any text.
-            named: values under the names of secrets, which are secrets too.
-        """
+        """The secrets in a text, from left to right."""
         forms = self._forms.within(text) + (named.within(text) if named is not None else [])
         hits = [_Hit(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
         hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
@@ -378,7 +335,6 @@ def map_texts(data: Any, change: Callable[[str], str]) -> Any:
     """Data with each text in it changed, keys included; the same object if nothing changes.
 
     Args:
-        data: what is neither text, mapping, list nor tuple stays as it is.
         change: what to make of a text; it may be called with several texts at once, with a zero between them.
     """
     texts = "\0".join(_texts(data))

@@ -46,14 +46,7 @@ _DRAIN_SECONDS: Final = 5.0
 
 
 class ReceivedRequest(NamedTuple):
-    """A request as it was received.
-
-    Args:
-        method: `POST`.
-        target: path and query, or a whole URL.
-        headers: names in lower case, and values, as they came.
-        body: all of it, without the chunks that it came in.
-    """
+    """A request as it was received."""
 
     method: str
     target: str
@@ -290,7 +283,6 @@ class CaptureServer:
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
-        max_body_bytes: a longer request is refused with status 413.
 
     Attributes:
         url: `http://127.0.0.1:PORT`.
@@ -338,11 +330,7 @@ class CaptureServer:
         }
 
     def forward(self, request: httpx.Request) -> httpx.Response:
-        """Send a request on to the real API; the stream of the response is not read yet.
-
-        Raises:
-            CaptureError: it cannot be sent on, or the API cannot be reached.
-        """
+        """Send a request on to the real API; the stream of the response is not read yet."""
         if not self._is_live:
             raise CaptureError(
                 f"nothing answers {describe_request(request)} offline; "

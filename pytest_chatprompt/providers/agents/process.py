@@ -115,16 +115,8 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
     """Run a program and wait until it ends; afterwards, end the processes that it left running.
 
     Args:
-        argv: the executable and its arguments; no shell is involved.
-        cwd: the working folder.
-        stdin: the text of its standard input; `None` for an empty one.
-        env: environment variables to set on top of those of this process.
-        timeout_seconds: how long the program may run before it is killed, with all processes that it started.
         hint: how to choose another executable, for the error if this one is missing.
         keep_detached: whether processes that left the program's process group stay alive.
-
-    Raises:
-        AgentError: the program could not be started, did not end in time, or printed too much.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")

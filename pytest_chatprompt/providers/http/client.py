@@ -95,7 +95,6 @@ class HTTPClient:
     """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
     Args:
-        vendor: the API's name, for errors.
         authorize: gives the headers that authorize a request, such as its key or its signature; called for each post.
         redact: removes the key from a text that came from the network.
         provider: the class of the provider; `eval_api` answers its requests as that class says.
@@ -125,15 +124,8 @@ class HTTPClient:
         """Post a JSON body once, and read the whole reply, of any status.
 
         Args:
-            url: the whole URL.
-            content: the JSON body, encoded.
             begin: called just before it goes to the network; gives the seconds that it may take, from connecting to the
                 last byte of the reply.
-            cancellation: ends it from another thread.
-
-        Raises:
-            APIConnectionError: no complete reply came in time.
-            UnreadableReplyError: the reply is too long.
         """
 
         def send() -> httpx.Response:

@@ -53,7 +53,6 @@ class ErrorBody(NamedTuple):
     """The contents of an error reply's body.
 
     Args:
-        message: the vendor's message; `""` for none.
         codes: the codes, types, statuses and reasons, the most specific first.
         request_id: the id of the request, if it is in the body.
         retry_delay_seconds: how long to wait, if that is in the body.

@@ -34,10 +34,6 @@ _WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
     """Decode a body.
 
-    Args:
-        content: the bytes as sent.
-        headers: of the request, by lower-case name.
-
     Returns:
         JSON data, else text. For a multipart body `{"multipart": [{"headers": {...}, "content": ...}, ...]}`, without
         the boundary, which clients choose at random, and with its `subtype` if that is not `form-data`. For other bytes

@@ -78,18 +78,10 @@ def send_with_retries(
     """Send a request, and send it again after each error that may pass. Offline nothing is sent again.
 
     Args:
-        send_once: sends the request; raises a `ProviderError`.
-        shared_pause: the provider's.
-        cancellation: ends the request, and the waits between its tries.
-        max_retries: how many times it may be sent again; 0 for never.
         total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
 
     Returns:
         The result of `send_once`, and how many times the request was sent again.
-
-    Raises:
-        RequestCancelledError: the request was cancelled.
-        ProviderError: the error of the last try, with `retries` set.
     """
     if current_context().is_offline:
         return send_once(), 0
