@@ -1,8 +1,7 @@
 """`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
-While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
-first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
-an allowed host passes, unless it is a request to a known API. Any other request is an error.
+A route of the test comes first, then a reply that the test queued, then the smallest valid reply to the request. What
+goes to this machine or to an allowed host passes, unless it is a request to a known API. Any other is an error.
 """
 
 from __future__ import annotations

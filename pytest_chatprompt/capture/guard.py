@@ -1,13 +1,8 @@
 """The network guard: while one is active, this process reaches no further than this machine and starts no program.
 
-Python's audit events report every attempt, in every thread; nothing of `socket` or `subprocess` is patched. An attempt
-is an error that names the address or the program, the library that tried it, and the line of your code that called it.
-It is kept in the guard's `ConnectionAttempts`. Python cannot remove an audit hook: the first guard installs one that
-stays.
-
-What is tried belongs to an `Owner`: the test in whose context the code runs. A context variable names it, which tasks,
-`asyncio.to_thread` and `copy_context()` take along. What has no test in its context, such as a thread of a pool,
-belongs to the test that runs. What a test has left behind when it ends is refused from then on, and told at that test.
+Python's audit events report every attempt, in every thread; nothing of `socket` or `subprocess` is patched. What is
+tried belongs to an `Owner`, the test in whose context the code runs; what has no test in its context, such as a thread
+of a pool, belongs to the test that runs. What a test has left behind when it ends is refused from then on.
 """
 
 from __future__ import annotations
@@ -220,11 +215,7 @@ class _Guards:
         return attempts
 
     def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
-        """Whether an attempt stays on this machine, or is allowed.
-
-        Args:
-            owner: the test that has left behind what tries it; `None` for the test that runs.
-        """
+        """Whether an attempt stays on this machine, or is allowed; `owner` has left behind what tries it."""
         if attempt.is_loopback:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
@@ -305,11 +296,9 @@ def note_sender() -> None:
 
 
 def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
-    """Tell what a test has left behind or a forked process has tried, where it is reported.
+    """Tell what a test that has ended left behind, or what a forked process has tried, where it is reported.
 
-    Args:
-        owner: the test that has ended; `None` for the one that runs.
-        process_id: of the process that reports. Of what the processes forked from it try, the last attempt counts.
+    Of what the processes forked from one with `process_id` try, the last attempt counts.
     """
     if owner is not None and os.getpid() == process_id:
         owner.tell(owner.name, attempt)
@@ -341,10 +330,7 @@ def guard_network(
 ) -> Iterator[ConnectionAttempts]:
     """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
-    Args:
-        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
-            there is no way to know which addresses belong to it.
-        owner: see `ConnectionAttempts`.
+    Once the name of an allowed host was looked up, every address may be reached: nobody knows which belong to it.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True

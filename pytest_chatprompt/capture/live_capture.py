@@ -1,8 +1,4 @@
-"""Pass-through capture: see the requests of a live run while they go on to the network.
-
-A thread that lets a provider send opens `LiveCaptureRouter.capture()`, and gets the requests that were sent meanwhile:
-its own only, also if other threads send too.
-"""
+"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network."""
 
 from __future__ import annotations
 
@@ -80,8 +76,7 @@ class LiveCaptureRouter:
     ) -> Iterator[list[LoggedRequest]]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        Args:
-            passes: whether requests to a URL are left alone: a server gets and logs them.
+        A URL that `passes` is left alone: a server gets and logs its requests.
         """
         intercept_clients = self.import_patches()
         capture = _Capture(ReplyQueue(list(replies)), passes, recording)
@@ -122,7 +117,7 @@ class LiveCaptureRouter:
             return refuse(str(error))
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
-        """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`."""
+        """A function for the requests of child processes, which count as sent by the calling thread."""
         capture = _current.get()
         if capture is None:
             raise LookupError("no capture is open in this thread")

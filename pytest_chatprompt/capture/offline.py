@@ -1,7 +1,6 @@
 """Offline: no real keys, no proxies, and no way to the network.
 
-An app may look at any variable to decide what it does, so as few as possible change: credentials that are set get
-another value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
+An app may look at any variable to decide what it does, so as few as possible change.
 """
 
 from __future__ import annotations
@@ -70,9 +69,8 @@ def offline(
 ) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
-    Args:
-        placeholders: the variables that are set where they are not; `None` for the plain API keys of the SDKs that are
-            installed, each where no variable of its vendor is set.
+    `placeholders` are the variables that are set where they are not; `None` stands for the plain API keys of the SDKs
+    that are installed, each where no variable of its vendor is set.
     """
     variables = _placeholder_variables(placeholders, credentials)
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)

@@ -1,8 +1,4 @@
-"""The offline API: what answers a request in place of the API that it is for.
-
-That is the reply that the provider's class declares, else the API that the class names, else the one whose path the
-request has.
-"""
+"""The offline API: what answers a request in place of the API that it is for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What a provider is going to send, shown without sending it.
-
-A built-in provider prepares its request, and the same bytes are sent in a live run: offline they are all that a
-snapshot needs. Providers of your own have to send, see `provider_capture`.
-"""
+"""What a provider is going to send, shown without sending it; providers of your own have to send."""
 
 from __future__ import annotations
 

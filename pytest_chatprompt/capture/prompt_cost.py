@@ -1,7 +1,4 @@
-"""What a prompt costs: how long it is, and whether it begins as another one, in the order in which a model reads it.
-
-Vendors keep what they have computed for the beginning of a prompt, and bill less for it.
-"""
+"""What a prompt costs: how long it is, and whether it begins as another one, which vendors have a cache for."""
 
 from __future__ import annotations
 

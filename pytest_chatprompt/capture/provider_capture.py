@@ -83,11 +83,8 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 ) -> Exchange:
     """Let a provider send a request to the real API. Safe between threads.
 
-    A response that does not say how long it took has the time that the provider took.
-
-    Args:
-        replies: queued by the test; they are given in place of the API's own.
-        api: forwards what child processes send to its server; `None` if there are none.
+    A response that does not say how long it took has the time that the provider took. `replies` are given in place of
+    the API's own; `api` forwards what child processes send to its server.
     """
     __tracebackhide__ = True
     router.import_patches()
@@ -209,8 +206,7 @@ def _run_agent(
 ) -> Exchange:
     """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
 
-    Args:
-        answer: answers what it sends; `None` forwards that to the real API.
+    What it sends is given to `answer`, and forwarded to the real API where that returns `None`.
     """
     __tracebackhide__ = True
     redactor.add_agent_environment(provider.env)

@@ -1,7 +1,4 @@
-"""Checks the keyword arguments of a provider when it is made, so that a typo is found before a request is sent.
-
-Values are never converted.
-"""
+"""Checks the keyword arguments of a provider when it is made; values are never converted."""
 
 from __future__ import annotations
 
@@ -34,11 +31,7 @@ _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
 def check_settings(
     provider: object, settings: Mapping[str, Any], settings_type: type, lacking: Set[str] = frozenset()
 ) -> None:
-    """Refuse settings with an unknown name or an invalid value.
-
-    Args:
-        settings_type: the `TypedDict` that declares them, such as `ChatSettings`.
-    """
+    """Refuse settings with an unknown name or an invalid value, by the `TypedDict` that declares them."""
     check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
         _check(provider, name, value, _adapter(_annotations(settings_type)[name]))

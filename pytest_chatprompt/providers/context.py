@@ -1,8 +1,4 @@
-"""The context in which providers send: offline or not, what answers their requests, and what ends them.
-
-The default is the real network. Providers, their HTTP client and their retries ask `current_context()` and look nowhere
-else.
-"""
+"""The context in which providers send: offline or not, what answers their requests, and what ends them."""
 
 from __future__ import annotations
 

@@ -131,14 +131,9 @@ class Billing:
     price: TokenPrice | None = None
 
     def cost_usd(self, usage: TokenUsage, replied_model: str = "", service_tier: str | None = None) -> float | None:
-        """What a request costs.
+        """What a request costs in US dollars; `None` where the price or the usage is not known.
 
-        Args:
-            replied_model: the model that the reply names; it counts where the list does not know the one that was
-                asked for, such as a deployment.
-
-        Returns:
-            US dollars; `None` where the price or the usage is not known.
+        The model that the reply names counts where the list does not know the one that was asked for.
         """
         if self.price is not None:
             return self.price.cost_usd(usage)

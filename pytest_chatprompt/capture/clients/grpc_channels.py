@@ -1,9 +1,4 @@
-"""grpc: its channels send through C, where no audit event says so, and nothing here can answer them.
-
-So each channel raises the event that a socket of Python raises for a connection, with its own target: when it is made,
-and when something is called on one that was made before. What becomes of it is the network guard's to say, which has
-these patches for as long as it is active: targets on this machine and allowed hosts pass, others are errors.
-"""
+"""grpc: its channels send through C, so each raises the audit event of a connection for the network guard to judge."""
 
 from __future__ import annotations
 

@@ -131,8 +131,7 @@ class MeteredRequest:
     def finish(self, reply: RecordedReply | None, size: int) -> None:
         """Spend what the request has cost: nothing if the API was not reached, or replied with an error.
 
-        Args:
-            size: of the reply, as far as it was read, in bytes.
+        `size` is that of the reply in bytes, as far as it was read.
         """
         if self._reservation is None or self._billing is None:
             return

@@ -1,8 +1,4 @@
-"""`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
-
-A reply belongs to a request with the same hash, in the recorded order where requests are equal. A streamed reply goes
-on to the client as it comes; the recording has it once it is read.
-"""
+"""`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones."""
 
 from __future__ import annotations
 

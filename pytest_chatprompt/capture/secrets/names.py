@@ -95,7 +95,7 @@ def _words(name: str) -> list[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable or header says that its value is secret: `OPENAI_API_KEY`, `DB_PASS`, `x-api-key`."""
+    """Whether the name of a variable or header says that its value is secret: `DB_PASS`, `x-api-key`."""
     return kind_of_variable(name) is not None
 
 
@@ -256,7 +256,7 @@ def _share_of_steps(value: str, step: int) -> float:
 
 
 def names_data(value: str) -> bool:
-    """Whether a value that looks random names data: it is a hash, a path or a name of a file, or the cursor of a page."""
+    """Whether a value that looks random is a hash, a path or a name of a file, or the cursor of a page."""
     if _DIGEST.fullmatch(value) or _FILE_EXTENSION.search(value):
         return True
     parts = value.split("/")
@@ -391,8 +391,7 @@ def _assigned(value: str) -> Iterator[str]:
 def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
     """The values of secret names in a JSON document, such as the key file of a service account.
 
-    Args:
-        is_inside_secret: whether the name of a secret stands around it: `{"api_keys": {"prod": ...}}`.
+    The name of a secret may stand around it: `{"api_keys": {"prod": ...}}`.
     """
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         if not isinstance(value, str):

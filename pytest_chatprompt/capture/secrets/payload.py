@@ -1,8 +1,4 @@
-"""The texts of a payload with their places, and the values that stand there under the name of a secret.
-
-A payload is the JSON data of a snapshot or a recording. Some of its strings hold others: the JSON of a tool's
-arguments, the bytes of a body in base64, a form, XML, a command.
-"""
+"""The texts in the JSON data of a snapshot or a recording, and the values that stand there under a secret's name."""
 
 from __future__ import annotations
 

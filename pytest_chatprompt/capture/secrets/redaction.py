@@ -1,9 +1,4 @@
-"""Redaction: keep secrets out of snapshots, recordings and reports.
-
-Environment variables, headers and URLs teach a `Redactor` which values are secret. It searches data that is about to be
-written for these, for tokens of a known shape and for values under the name of a secret. A snapshot with a secret is
-refused; in a recording and in a report `[secret]` stands in its place. docs/security.md says what it finds.
-"""
+"""Redaction: find secrets in data that is about to be written, and take them out of recordings and reports."""
 
 from __future__ import annotations
 
@@ -334,8 +329,7 @@ def _add_pieces(
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
     """Data with each text in it changed, keys included; the same object if nothing changes.
 
-    Args:
-        change: what to make of a text; it may be called with several texts at once, with a zero between them.
+    `change` may be called with several texts at once, with a zero between them.
     """
     texts = "\0".join(_texts(data))
     return data if change(texts) == texts else _with_texts(data, change)

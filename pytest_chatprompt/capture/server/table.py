@@ -174,9 +174,7 @@ def build_environ(
 ) -> dict[str, str]:
     """All variables to set for a child process: URLs, placeholder keys, no proxies.
 
-    Args:
-        is_live: whether requests are forwarded. Then the child keeps its proxies, for what it does otherwise, and its
-            credentials for AWS.
+    Where requests are forwarded, it keeps its proxies, for what it does otherwise, and its credentials for AWS.
     """
     variables = url_variables(server_url)
     for api in REDIRECTED_APIS:

@@ -114,9 +114,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
 ) -> ProcessResult:
     """Run a program and wait until it ends; afterwards, end the processes that it left running.
 
-    Args:
-        hint: how to choose another executable, for the error if this one is missing.
-        keep_detached: whether processes that left the program's process group stay alive.
+    With `keep_detached` those that left its process group stay alive; `hint` says how to choose another executable.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")

@@ -1,7 +1,4 @@
-"""`HTTPClient`: posts the requests of one provider to its API, and reads the replies whole.
-
-Each post has a limit in time and in bytes, and can be cancelled from another thread.
-"""
+"""`HTTPClient`: posts the requests of one provider to its API, each with a limit in time and in bytes."""
 
 from __future__ import annotations
 
@@ -123,9 +120,8 @@ class HTTPClient:
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply, of any status.
 
-        Args:
-            begin: called just before it goes to the network; gives the seconds that it may take, from connecting to the
-                last byte of the reply.
+        `begin` is called just before it goes to the network, and gives the seconds that it may take, from connecting to
+        the last byte of the reply.
         """
 
         def send() -> httpx.Response:

@@ -1,7 +1,4 @@
-"""When a request is sent, and when it is sent again: retries, the pauses that an API asks for, and limits of a minute.
-
-tenacity does the backoff and the stopping. All of it is safe between threads.
-"""
+"""When a request is sent, and sent again: retries, the pauses that an API asks for, and limits of a minute."""
 
 from __future__ import annotations
 
@@ -76,9 +73,6 @@ def send_with_retries(
     total_timeout_seconds: float | None,
 ) -> tuple[T, int]:
     """Send a request, and send it again after each error that may pass. Offline nothing is sent again.
-
-    Args:
-        total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
 
     Returns:
         The result of `send_once`, and how many times the request was sent again.
