@@ -195,74 +195,6 @@ class ServerConnection:
 # Agents wait long for an answer, and give up by themselves.
 _TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"
-
-
-class Forwarder:
-    """Sends requests on to the real APIs. Safe between threads."""
-
-    def __init__(self, placeholder: str, server_url: str) -> None:
-        self._placeholder = placeholder
-        self._server_url = server_url
-        self._client = httpx.Client(timeout=_TIMEOUT, limits=httpx.Limits(max_connections=None), follow_redirects=False)
-
-    def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
-        """Send a request on, and give the response as it begins to come."""
-        try:
-            return self._client.send(self._prepare(request, target, environment), stream=True)
-        except httpx.HTTPError as error:
-            raise CaptureError(
-                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
-            ) from error
-
-    def close(self) -> None:
-        """Close the connections to the APIs."""
-        self._client.close()
-
-    def _prepare(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Request:
-        if target.api is None:
-            names = ", ".join(api.name for api in REDIRECTED_APIS)
-            raise CaptureError(
-                f"{describe_request(request)} cannot be sent on, since its path names no API; "
-                f"it must begin with the name of one: {names}"
-            )
-        url = find_real_url(target, environment, self._server_url)
-        if url is None:
-            raise CaptureError(
-                f"{describe_request(request)} cannot be sent on: "
-                f"set {next(iter(target.api.urls))} to the URL of your API"
-            )
-        if request.headers.get("authorization", "").startswith(_SIGV4):
-            raise CaptureError(
-                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
-                "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
-            )
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-        if self._holds_placeholder(url, headers):
-            key = self._find_key(target.api.keys, environment)
-            if key is None:
-                raise CaptureError(
-                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
-                )
-            headers = [(name, value.replace(self._placeholder.encode(), key.encode())) for name, value in headers]
-            query = url.query.replace(self._placeholder.encode(), quote(key, safe="").encode())
-            url = url.copy_with(query=query) if query else url
-        return httpx.Request(
-            request.method,
-            url,
-            headers=headers,
-            content=request.content,
-            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
-        )
-
-    def _holds_placeholder(self, url: httpx.URL, headers: list[tuple[bytes, bytes]]) -> bool:
-        placeholder = self._placeholder.encode()
-        return placeholder in url.query or any(placeholder in value for _, value in headers)
-
-    def _find_key(self, variables: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
-        values = (environment.get(variable, "") for variable in variables)
-        return next((value for value in values if value and value != self._placeholder), None)
-
-
 # More than any API takes.
 MAX_BODY_BYTES: Final = 100 * 2**20
 # The extension of a request that says where it was meant to go.
@@ -308,7 +240,8 @@ class CaptureServer:
         self._environment_before = dict(self._environment)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._forwarder: Forwarder | None = None
+        # Made for the first request that is forwarded.
+        self._client: httpx.Client | None = None
         self._lock = threading.Lock()
         self._connections: dict[threading.Thread, socket.socket] = {}
         self._is_closed = False
@@ -336,11 +269,57 @@ class CaptureServer:
                 f"nothing answers {describe_request(request)} offline; "
                 "add a route to eval_api, or run with --chatprompt-live"
             )
-        target = request.extensions[_TARGET]
+        prepared = self._prepare(request, request.extensions[_TARGET])
         with self._lock:
-            if self._forwarder is None:
-                self._forwarder = Forwarder(self._placeholder, self.url)
-        return self._forwarder.forward(request, target, self._find_environment())
+            if self._client is None:
+                limits = httpx.Limits(max_connections=None)
+                self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, follow_redirects=False)
+        try:
+            return self._client.send(prepared, stream=True)
+        except httpx.HTTPError as error:
+            raise CaptureError(
+                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
+            ) from error
+
+    def _prepare(self, request: httpx.Request, target: Target) -> httpx.Request:
+        """The request as the real API gets it."""
+        if target.api is None:
+            names = ", ".join(api.name for api in REDIRECTED_APIS)
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on, since its path names no API; "
+                f"it must begin with the name of one: {names}"
+            )
+        environment = self._find_environment()
+        url = find_real_url(target, environment, self.url)
+        if url is None:
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on: "
+                f"set {next(iter(target.api.urls))} to the URL of your API"
+            )
+        if request.headers.get("authorization", "").startswith(_SIGV4):
+            raise CaptureError(
+                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
+            )
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+        placeholder = self._placeholder.encode()
+        if placeholder in url.query or any(placeholder in value for _, value in headers):
+            keys = (environment.get(variable, "") for variable in target.api.keys)
+            key = next((key for key in keys if key and key != self._placeholder), None)
+            if key is None:
+                raise CaptureError(
+                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
+                )
+            headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
+            query = url.query.replace(placeholder, quote(key, safe="").encode())
+            url = url.copy_with(query=query) if query else url
+        return httpx.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content,
+            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
+        )
 
     def close(self) -> None:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
@@ -359,8 +338,8 @@ class CaptureServer:
         deadline = monotonic() + _CLOSING_SECONDS
         for thread in connections:
             thread.join(max(deadline - monotonic(), 0))
-        if self._forwarder is not None:
-            self._forwarder.close()
+        if self._client is not None:
+            self._client.close()
         self._cleanup.close()
 
     # --- threads

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import (
@@ -142,19 +143,6 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_REDIRECTS: Final = range(300, 400)
-_UNAUTHORIZED: Final = 401
-_PAYMENT_REQUIRED: Final = 402
-_FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
-# A timeout on the API's side, and a conflict with another request: both pass.
-_REQUEST_TIMEOUT: Final = 408
-_CONFLICT: Final = 409
-_TOO_LARGE: Final = 413
-# What Bedrock answers where the model itself fails.
-_FAILED_DEPENDENCY: Final = 424
-_TOO_MANY_REQUESTS: Final = 429
-_FIRST_SERVER_ERROR: Final = 500
 _REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id", "x-amzn-requestid")
 _NO_QUOTA_CODES: Final = (
     "insufficient_quota",
@@ -204,34 +192,38 @@ _KINDS: Final = (
     ),
     _ErrorKind(
         QuotaError,
-        lambda status, body: status == _PAYMENT_REQUIRED or _has_code(*_NO_QUOTA_CODES)(status, body),
+        lambda status, body: status == HTTPStatus.PAYMENT_REQUIRED or _has_code(*_NO_QUOTA_CODES)(status, body),
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
     ),
     _ErrorKind(
         AuthenticationError,
-        lambda status, body: status == _UNAUTHORIZED or _has_code(*_BAD_KEY_CODES)(status, body),
+        lambda status, body: status == HTTPStatus.UNAUTHORIZED or _has_code(*_BAD_KEY_CODES)(status, body),
         "Check the key: the environment variable {key_variable}, or api_key.",
     ),
     _ErrorKind(
         PermissionDeniedError,
-        _has_status(_FORBIDDEN),
+        _has_status(HTTPStatus.FORBIDDEN),
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
     ),
-    _ErrorKind(NotFoundError, _has_status(_NOT_FOUND), "Check {target}."),
-    _ErrorKind(NotFoundError, _has_status(*_REDIRECTS), "It redirects to {location}. Check {target}."),
+    _ErrorKind(NotFoundError, _has_status(HTTPStatus.NOT_FOUND), "Check {target}."),
+    _ErrorKind(NotFoundError, _has_status(*range(300, 400)), "It redirects to {location}. Check {target}."),
     _ErrorKind(
         BadRequestError,
-        _has_status(_TOO_LARGE),
+        _has_status(HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
         "The request is too large: shorten its messages, or the files that they name.",
     ),
     _ErrorKind(
         RateLimitError,
-        _has_status(_TOO_MANY_REQUESTS),
+        _has_status(HTTPStatus.TOO_MANY_REQUESTS),
         "Wait and run again, or send fewer requests at once.",
     ),
     _ErrorKind(
         InternalServerError,
-        lambda status, _: status >= _FIRST_SERVER_ERROR or status in (_REQUEST_TIMEOUT, _CONFLICT, _FAILED_DEPENDENCY),
+        # The last one is what Bedrock answers where the model itself fails; timeouts and conflicts pass.
+        lambda status, _: (
+            status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY)
+        ),
         "The API has a fault or is overloaded: run again later.",
     ),
     _ErrorKind(
