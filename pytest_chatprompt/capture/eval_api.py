@@ -116,7 +116,8 @@ class ChildProcessCapture:
         self._is_live = is_live
         self._lock = threading.Lock()
         self._server: CaptureServer | None = None
-        self._errors: list[BaseException] = []
+        # Why the server did not answer, in order; kept when it is closed.
+        self.errors: list[BaseException] = []
 
     @property
     def url(self) -> str:
@@ -129,11 +130,6 @@ class ChildProcessCapture:
         return self._open().environ
 
     @property
-    def errors(self) -> Sequence[BaseException]:
-        """The errors that kept the server from answering, in order; kept when the server is closed."""
-        return tuple(self._errors)
-
-    @property
     def is_open(self) -> bool:
         """Whether somebody has asked for the server, which is not closed yet."""
         return self._server is not None
@@ -144,12 +140,8 @@ class ChildProcessCapture:
 
     @contextmanager
     def forward(self, handle: Handle) -> Iterator[None]:
-        """Let requests go on to the real APIs.
-
-        Args:
-            handle: sees each request; what it returns answers the request, and `None` forwards it.
-        """
-        before, offline = len(self._errors), self._handle
+        """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
+        before, offline = len(self.errors), self._handle
         if self._server is not None:
             # It may have been started offline, with placeholders for keys.
             self._server.learn_environment()
@@ -185,7 +177,7 @@ class ChildProcessCapture:
         with self._lock:
             if self._server is None:
                 self._server = CaptureServer(self._answer, is_live=self._is_live)
-                self._errors = self._server.errors
+                self.errors = self._server.errors
             return self._server
 
     def _answer(self, request: httpx.Request) -> httpx.Response | None:
@@ -295,11 +287,6 @@ class EvalAPI(respx.MockRouter):
     def close(self) -> None:
         """End the server, if there is one."""
         self.children.close()
-
-    @property
-    def taken_replies(self) -> tuple[Reply, ...]:
-        """The queued replies that requests were answered with, in order."""
-        return tuple(self.reply_queue.taken)
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:

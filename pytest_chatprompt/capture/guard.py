@@ -11,7 +11,7 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -122,118 +122,119 @@ class Owner:
             the name of each thread, and the line of your code at which it is.
         """
         deadline = monotonic() + _ENDING_SECONDS
-        while places := self._running_places():
-            if monotonic() > deadline:
-                names = {thread.ident: thread.name for thread in threading.enumerate()}
-                for thread in places:
-                    thread.is_left = True
-                return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
+        while (places := self._running_places()) and monotonic() <= deadline:
             sleep(_ENDING_SECONDS / 40)
-        return []
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        for thread in places:
+            thread.is_left = True
+        return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
 
     def _running_places(self) -> dict[_Thread, str]:
         threads = [thread for reference in self.threads if (thread := reference()) is not None]
         frames = sys._current_frames() if threads else {}
-        places = {
-            thread: caller_at(frames.get(thread.identity)).place
+        return {
+            thread: place
             for thread in threads
-            if thread.identity not in self.earlier_threads
+            if thread.identity not in self.earlier_threads and (place := caller_at(frames.get(thread.identity)).place)
         }
-        return {thread: place for thread, place in places.items() if place}
 
 
+@dataclass(eq=False)
 class _Thread:
     """A thread that has sent a request. It lives as long as the thread, whoever has started that."""
 
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-        self.identity = threading.get_ident()
-        # Whether the thread goes on after the test.
-        self.is_left = False
+    owner: Owner
+    identity: int = field(default_factory=threading.get_ident)
+    # Whether the thread goes on after the test.
+    is_left: bool = False
 
 
+@dataclass(eq=False)
 class _Guards:
     """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
 
-    # The hook outlives the names of this module, at the end of the interpreter.
-    _watched_events = WATCHED_EVENTS
-
-    def __init__(self) -> None:
-        self.is_hooked = False
-        # The innermost last.
-        self.active: list[ConnectionAttempts] = []
-        # The variables of which programs may be started that have all of them.
-        self.allowed_programs: list[Mapping[str, str]] = []
-        self.running: Owner | None = None
-        # The test to which code belongs wherever its context is taken along.
-        self.owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)
-        # `sender`: the `_Thread` of each thread that has sent a request.
-        self.thread = threading.local()
-        # Threads that go on when the run has ended, by identity, and what they may do.
-        self.left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = {}
-        # What a forked process has tried. Its memory is a copy, but for this.
-        self.report_of_forks: mmap | None = None
-
-    def check(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """The audit hook: raise an error for an attempt to go beyond this machine."""
-        if event not in self._watched_events:
-            return
-        owner = self.find_late_owner()
-        attempts = self.find_guard() if owner is None or owner.guard is None else owner.guard
-        if attempts is None:
-            return
-        if event == FORK:
-            self.report_of_forks = self.report_of_forks or mmap(-1, _REPORT_BYTES)
-        attempt = read_audit_event(event, arguments)
-        if attempt is None or self.is_allowed(attempts, attempt, owner):
-            return
-        caller = caller_at(sys._getframe(1))
-        teller = owner or attempts.owner
-        if teller is None and attempts.process_id == os.getpid():
-            attempts.callers.setdefault(attempt.target, caller)
-            (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
-        else:
-            verb = "start" if attempt.kind == "program" else "reach"
-            tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
-        raise BlockedConnectionError(_message(attempt, caller, teller))
-
-    def find_late_owner(self) -> Owner | None:
-        """See `find_late_owner`."""
-        owner = self.owner.get()
-        if owner is not None:
-            return owner if owner.has_ended else None
-        thread: _Thread | None = getattr(self.thread, "sender", None)
-        return thread.owner if thread is not None and thread.is_left else None
-
-    def find_guard(self) -> ConnectionAttempts | None:
-        """The innermost guard; `None` if the calling thread is free."""
-        attempts = next(reversed(self.active), None)
-        if attempts is None and self.left_threads:
-            thread, left = self.left_threads.get(threading.get_ident(), (None, None))
-            # Another thread may have the identity of one that has ended.
-            return left if thread is not None and thread.is_alive() else None
-        return attempts
-
-    def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
-        """Whether an attempt stays on this machine, or is allowed; `owner` has left behind what tries it."""
-        if attempt.is_loopback:
-            if attempt.kind == "connection" and owner is None:
-                attempts.loopback.append(attempt.target)
-            return True
-        if attempt.kind != "program":
-            return attempts.allows_host(attempt)
-        if attempts.allows_programs or _is_system_query():
-            return True
-        environment = attempt.environment if owner is None else None
-        return environment is not None and any(
-            variables.items() <= environment.items() for variables in self.allowed_programs
-        )
-
-    # Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
-    check.__cantrace__ = True  # type: ignore[attr-defined]
+    is_hooked: bool = False
+    # The innermost last.
+    active: list[ConnectionAttempts] = field(default_factory=list)
+    # The variables of which programs may be started that have all of them.
+    allowed_programs: list[Mapping[str, str]] = field(default_factory=list)
+    running: Owner | None = None
+    # The test to which code belongs wherever its context is taken along.
+    owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)  # noqa: RUF009 - there is one
+    # `sender`: the `_Thread` of each thread that has sent a request.
+    thread: threading.local = field(default_factory=threading.local)
+    # Threads that go on when the run has ended, by identity, and what they may do.
+    left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = field(default_factory=dict)
+    # What a forked process has tried. Its memory is a copy, but for this.
+    report_of_forks: mmap | None = None
 
 
 _guards: Final = _Guards()
+
+
+# The hook outlives the names of this module, at the end of the interpreter: its arguments stay.
+def _check(event: str, arguments: tuple[Any, ...], watched: Container[str] = WATCHED_EVENTS) -> None:
+    """The audit hook: raise an error for an attempt to go beyond this machine."""
+    if event not in watched:
+        return
+    owner = find_late_owner()
+    attempts = _find_guard() if owner is None or owner.guard is None else owner.guard
+    if attempts is None:
+        return
+    if event == FORK:
+        _guards.report_of_forks = _guards.report_of_forks or mmap(-1, _REPORT_BYTES)
+    attempt = read_audit_event(event, arguments)
+    if attempt is None or _is_allowed(attempts, attempt, owner):
+        return
+    caller = caller_at(sys._getframe(1))
+    teller = owner or attempts.owner
+    if teller is None and attempts.process_id == os.getpid():
+        attempts.callers.setdefault(attempt.target, caller)
+        (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
+    else:
+        verb = "start" if attempt.kind == "program" else "reach"
+        tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
+    raise BlockedConnectionError(_message(attempt, caller, teller))
+
+
+# Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
+_check.__cantrace__ = True  # type: ignore[attr-defined]
+
+
+def find_late_owner() -> Owner | None:
+    """The test that has ended and to which the calling code belongs; `None` for what belongs to the running test."""
+    owner = _guards.owner.get()
+    if owner is not None:
+        return owner if owner.has_ended else None
+    thread: _Thread | None = getattr(_guards.thread, "sender", None)
+    return thread.owner if thread is not None and thread.is_left else None
+
+
+def _find_guard() -> ConnectionAttempts | None:
+    """The innermost guard; `None` if the calling thread is free."""
+    # Another thread may end the last one meanwhile.
+    attempts = next(reversed(_guards.active), None)
+    if attempts is not None:
+        return attempts
+    thread, left = _guards.left_threads.get(threading.get_ident(), (None, None))
+    # Another thread may have the identity of one that has ended.
+    return left if thread is not None and thread.is_alive() else None
+
+
+def _is_allowed(attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
+    """Whether an attempt stays on this machine, or is allowed; `owner` has left behind what tries it."""
+    if attempt.is_loopback:
+        if attempt.kind == "connection" and owner is None:
+            attempts.loopback.append(attempt.target)
+        return True
+    if attempt.kind != "program":
+        return attempts.allows_host(attempt)
+    if attempts.allows_programs or _is_system_query():
+        return True
+    environment = attempt.environment if owner is None else None
+    return environment is not None and any(
+        variables.items() <= environment.items() for variables in _guards.allowed_programs
+    )
 
 
 @contextmanager
@@ -277,11 +278,6 @@ def run_in_test() -> Iterator[None]:
         yield
     finally:
         _guards.owner.set(None)
-
-
-def find_late_owner() -> Owner | None:
-    """The test that has ended and to which the calling code belongs; `None` for what belongs to the running test."""
-    return _guards.find_late_owner()
 
 
 def note_sender() -> None:
@@ -334,7 +330,7 @@ def guard_network(
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
-        sys.addaudithook(_guards.check)
+        sys.addaudithook(_check)
     attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
     CHANNELS.start()

@@ -71,7 +71,7 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
                 raise error from None
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
             api.children.raise_error(failed)
-    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=api.taken_replies)
+    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=tuple(api.reply_queue.taken))
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send

@@ -127,7 +127,7 @@ def test_errors_stay_when_it_is_closed() -> None:
         raise KeyError("mine")
 
     children = ChildProcessCapture(refuse, is_live=False)
-    assert children.errors == ()
+    assert children.errors == []
     children.close()
     with offline():
         assert httpx.post(f"{children.url}/openai/v1/chat/completions", json=BODY).status_code == 404
