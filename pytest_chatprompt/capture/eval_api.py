@@ -26,9 +26,10 @@ from pytest_chatprompt.capture.sent_request import AnsweredBy, SentRequest, desc
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.apis.model_api import ModelAPI
     from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.clients.interceptor import Send
-    from pytest_chatprompt.capture.offline_api import OfflineAPI
+    from pytest_chatprompt.capture.offline_api import DeclaredReply
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.server.capture_server import CaptureServer, Handle
 
@@ -439,7 +440,7 @@ class EvalAPI(respx.MockRouter):
         return unanswered_message(self.unanswered[-1])
 
 
-def _find_offline_api(request: httpx.Request) -> OfflineAPI | None:
+def _find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
     """What answers a request, see `offline_api`: most runs send none that has to be answered, and load no API."""
     from pytest_chatprompt.capture import offline_api  # noqa: PLC0415
 

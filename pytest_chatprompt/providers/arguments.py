@@ -34,7 +34,7 @@ def check_settings(
     """Refuse settings with an unknown name or an invalid value, by the `TypedDict` that declares them."""
     check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
-        _check(provider, name, value, _adapter(_annotations(settings_type)[name]))
+        check_setting(provider, name, value, _annotations(settings_type)[name])
 
 
 def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
@@ -51,12 +51,8 @@ def check_names(provider: object, names: Iterable[str], settings_type: type, lac
 
 def check_setting(provider: object, name: str, value: object, annotation: Any) -> None:
     """Refuse a keyword argument with an invalid value."""
-    _check(provider, name, value, _adapter(annotation))
-
-
-def _check(provider: object, name: str, value: object, adapter: TypeAdapter[Any]) -> None:
     try:
-        adapter.validate_python(value)
+        _adapter(annotation).validate_python(value)
     except ValidationError as error:
         problem = _first_problem(name, value, error)
         # `from None`: pydantic's own text shows the value, which may be a key.

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
+from pytest_chatprompt.capture.clients.interceptor import Patch, awaited, current_interceptor, run_now
 from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.clients.interceptor import Send
 
 # httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
 _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
@@ -23,18 +26,20 @@ _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace."""
 
+    async def answer(pool: Any, request: Any, body: bytes, ask: Send, send: Callable[..., Any]) -> Any:
+        request.stream = _Body(body)
+        with _own_errors(module):
+            response = await awaited(ask(_read_request(module, request, body)))
+        if response is None:
+            return await awaited(send(pool, request))
+        return _response(module, RawReply(response, request.method.decode("ascii")))
+
     def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_request(self: Any, request: Any) -> Any:
             interceptor = current_interceptor()
             if interceptor is None or _is_local(self) or _is_refused(request):
                 return original(self, request)
-            body = _Body(b"".join(request.stream))
-            request.stream = body
-            with _own_errors(module):
-                response = interceptor.handle(_read_request(module, request, body.content))
-            if response is None:
-                return original(self, request)
-            return _response(module, RawReply(response, request.method.decode("ascii")))
+            return run_now(answer(self, request, b"".join(request.stream), interceptor.handle, original))
 
         return handle_request
 
@@ -43,13 +48,8 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
             interceptor = current_interceptor()
             if interceptor is None or _is_local(self) or _is_refused(request):
                 return await original(self, request)
-            body = _Body(b"".join([chunk async for chunk in request.stream]))
-            request.stream = body
-            with _own_errors(module):
-                response = await interceptor.handle_async(_read_request(module, request, body.content))
-            if response is None:
-                return await original(self, request)
-            return _response(module, RawReply(response, request.method.decode("ascii")))
+            body = b"".join([chunk async for chunk in request.stream])
+            return await answer(self, request, body, interceptor.handle_async, original)
 
         return handle_async_request
 

@@ -110,7 +110,7 @@ class _CollectingSocket:
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
         reply = RawReply(response, request.method)
-        reply.closes_connection = True
+        reply.close_connection()
         return reply_file(reply)
 
     def close(self) -> None:

@@ -159,10 +159,9 @@ class ServerConnection:
 
     # --- writing
 
-    def _write(self, reply: RawReply) -> None:
-        headers = [(name, value) for name, value in reply.headers if name.lower() not in HOP_BY_HOP]
-        if reply.closes_connection:
-            headers.append((b"Connection", b"close"))
+    def _write(self, reply: RawReply, *, closes: bool = False) -> None:
+        headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
+        headers += [(b"Connection", b"close")] if closes else []
         self._send(h11.Response(status_code=reply.status, headers=headers, reason=reply.reason))
         for chunk in reply.chunks() if reply.body is None else (reply.body,):
             if chunk:
@@ -181,9 +180,7 @@ class ServerConnection:
         """Answer a request that was not read to its end, and close the connection."""
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
-            reply = RawReply(error_reply(status, text), "")
-            reply.closes_connection = True
-            self._write(reply)
+            self._write(RawReply(error_reply(status, text), ""), closes=True)
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _DRAIN_SECONDS
         self._client.settimeout(_DRAIN_SECONDS)
