@@ -144,10 +144,6 @@ class _ReplyTransport(asyncio.Transport):
             self._expects_continue = False
             self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def writelines(self, list_of_data: Any) -> None:
-        """Forget some bytes of the request."""
-        self.write(list_of_data)
-
     def is_closing(self) -> bool:
         """Whether the client has closed the connection."""
         return self._is_closing
@@ -161,9 +157,7 @@ class _ReplyTransport(asyncio.Transport):
             self._task.cancel()
         self._loop.call_soon(self._protocol.connection_lost, None)
 
-    def abort(self) -> None:
-        """End the reply, read or not."""
-        self.close()
+    abort = close
 
     def pause_reading(self) -> None:
         """Wait: the client reads slower than the reply comes."""
@@ -172,11 +166,6 @@ class _ReplyTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         """Let the reply go on."""
         self._reading.set()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return no information: this transport has no socket."""
-        del name
-        return default
 
 
 @contextmanager
