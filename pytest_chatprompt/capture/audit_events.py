@@ -1,7 +1,6 @@
 """Audit events: how Python reports that code reaches for the network, or starts another program.
 
-The events and their arguments are those of https://docs.python.org/3/library/audit_events.html. They are raised for
-every library, even if it kept a reference to a function of `socket` from long before.
+https://docs.python.org/3/library/audit_events.html
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ class Attempt(NamedTuple):
 
 
 def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
-    """Read an audit event.
-
-    Returns:
-        The attempt; `None` if the event has no network address, such as a connection to a Unix socket.
-    """
+    """Read an audit event; `None` if it has no network address, such as a connection to a Unix socket."""
     return WATCHED_EVENTS[event](*arguments)
 
 

@@ -43,11 +43,7 @@ def refuse(text: str) -> httpx.Response:
 
 
 def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
-    """Count a request as sent by the test that runs; refuse that of a forked process, or of a test that has ended.
-
-    Returns:
-        the refusal; `None` for a request of the test that runs.
-    """
+    """Count a request as sent by the test that runs; else, from a fork or a test that has ended, give its refusal."""
     owner = find_late_owner()
     if owner is None and os.getpid() == process_id:
         note_sender()
@@ -269,10 +265,7 @@ class EvalAPI(respx.MockRouter):
 
     @property
     def url(self) -> str:
-        """The URL of a server on this machine that answers as this object does: `http://127.0.0.1:PORT`.
-
-        It is for clients in other processes and languages; the first call starts it, `close` ends it.
-        """
+        """The URL of a server on this machine, for clients in other processes: the first call starts it."""
         self.was_used = True
         return self.children.url
 
@@ -313,11 +306,7 @@ class EvalAPI(respx.MockRouter):
             yield
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request, as the `handler` of any respx router does.
-
-        Raises:
-            CaptureError: nothing answers it.
-        """
+        """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""
         entry = self._log_request(request)
         if self.routes:
             # A route that passes it on counts as none: there is no network to go on to.

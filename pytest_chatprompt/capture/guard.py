@@ -114,12 +114,9 @@ class Owner:
     earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
 
     def leave_threads(self) -> list[tuple[str, str]]:
-        """Find the threads that have sent a request in the test and go on; from now on they belong to it.
+        """Find the threads that have sent a request in the test and go on, each with its line; they belong to it now.
 
         A thread of a pool does not go on: it waits in the code of a library for whoever comes next.
-
-        Returns:
-            the name of each thread, and the line of your code at which it is.
         """
         deadline = monotonic() + _ENDING_SECONDS
         while (places := self._running_places()) and monotonic() <= deadline:
@@ -373,14 +370,10 @@ def raise_if_blocked(attempts: ConnectionAttempts) -> None:
 
 @contextmanager
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let guards pass the programs that are started with these environment variables; they are not listed either.
+    """Let guards pass the programs that are started with all of these environment variables; they are not listed either.
 
-    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so does
-    what a test has left behind. What such a program does cannot be seen: pass variables that nothing else has,
-    such as the URL of a server that captures what the program sends.
-
-    Args:
-        variables: names and values; a program needs all of them.
+    Only `subprocess` and `os.posix_spawn` tell the variables. What such a program does cannot be seen: pass variables
+    that nothing else has, such as the URL of a server that captures what the program sends.
     """
     allowance = dict(variables)
     _guards.allowed_programs.append(allowance)
@@ -392,10 +385,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _is_system_query() -> bool:
-    """Whether the standard library starts a program to learn about this machine: `uname` for `platform`, for instance.
-
-    SDKs send what it says in a header.
-    """
+    """Whether the standard library starts a program to learn about this machine, as `platform` does for SDKs."""
     return any(frame.f_globals.get("__name__") in _SYSTEM_QUERIES for frame, _ in walk_stack(sys._getframe(1)))
 
 

@@ -16,10 +16,7 @@ from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 
 
 def find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
-    """What answers a request offline; `None` if it is to no known API.
-
-    The extensions of a request name the class of the `ChatProvider` that sent it, if one did.
-    """
+    """What answers a request offline, by the class of its provider or by its path; `None` if it is to no known API."""
     sender: type[ChatProvider] | None = request.extensions.get(PROVIDER_EXTENSION)
     if sender is not None and request.method == "POST":
         is_its_path = bool(sender.offline_path) and re.search(sender.offline_path, request.url.path) is not None

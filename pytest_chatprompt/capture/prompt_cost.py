@@ -25,21 +25,16 @@ _Place = tuple[str | int, ...]
 
 
 def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
-    """Find the first place where the prompt differs from the stored one.
+    """Find the first place where the prompt differs from the stored one, such as `tools[3].description`.
 
-    Returns:
-        The place, such as `tools[3].description`; `endpoint` for another API or another model in its path. `None` if
-        one of the two begins with all of the other: then the vendor can reuse what it has computed for the shorter one.
+    It is `endpoint` for another API or another model in its path, and `None` if one of the two begins with all of the
+    other: then the vendor can reuse what it has computed for the shorter one.
     """
     return _part(stored, sent, must_go_on=False)
 
 
 def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str | None:
-    """Find the first place where a request differs from the earlier one of its conversation, which it should extend.
-
-    Returns:
-        The place, as `find_break` gives it; `None` if the later request begins with all of the earlier one.
-    """
+    """Find the first place where a request does not begin with all of the earlier one of its conversation."""
     return _part(earlier, later, must_go_on=True)
 
 

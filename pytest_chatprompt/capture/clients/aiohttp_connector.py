@@ -1,9 +1,4 @@
-"""aiohttp: the connectors of its client sessions.
-
-The seam is `BaseConnector.connect`: it knows the whole request before anything is sent, and what it returns is a
-connection. For a request that is taken, that is one whose transport forgets what is written and gives the reply.
-Connectors to Unix sockets and named pipes are left alone.
-"""
+"""aiohttp: the seam is `BaseConnector.connect`, which knows the whole request before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""httpcore and httpcore2: the connection pools below httpx and httpx2.
-
-The seam is `handle_request` of their two public pools; those for proxies inherit it. In-memory transports of httpx, and
-mocks of its transports, lie above and are never taken; nor are sockets of the file system.
-"""
+"""httpcore and httpcore2: the seam is `handle_request` of their two pools, below httpx and httpx2."""
 
 from __future__ import annotations
 

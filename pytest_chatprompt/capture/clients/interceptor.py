@@ -187,10 +187,7 @@ def interceptor_entered(interceptor: Interceptor) -> Iterator[None]:
 
 @contextmanager
 def let_pass() -> Iterator[None]:
-    """Send the requests of the calling thread or task to the network, without an interceptor.
-
-    For code that forwards what it has intercepted, and for a library that sends through another one.
-    """
+    """Send the requests of the calling thread or task to the network, without an interceptor."""
     token = _lets_pass.set(True)
     try:
         yield

@@ -1,8 +1,4 @@
-"""`http.client`: the connections of the standard library, below `urllib.request`.
-
-The seam is the socket: a connection that is about to connect, or to send on a socket from before, gets one that
-collects the request and gives the reply. Subclasses that connect in their own way, such as urllib3's, are left alone.
-"""
+"""`http.client`: the seam is the socket, which collects the request and gives the reply, `urllib.request` included."""
 
 from __future__ import annotations
 

@@ -145,10 +145,7 @@ class RawReply:
 
 
 def error_reply(status: int, text: str) -> httpx.Response:
-    """A reply with an error, in a shape that the SDKs of all vendors show.
-
-    They send a request again where the status is 408, 409, 429, or 500 and more.
-    """
+    """A reply with an error, in a shape that the SDKs of all vendors show."""
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
     # Clients that do not read the body show the reason.

@@ -1,7 +1,4 @@
-"""Metering: what the requests of other clients cost, for the budget of a run.
-
-Built-in providers meter theirs in `apis.sending`.
-"""
+"""Metering: what the requests of other clients than the built-in providers cost, for the budget of a run."""
 
 from __future__ import annotations
 

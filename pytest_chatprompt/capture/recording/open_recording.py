@@ -140,8 +140,7 @@ class OpenRecording:
     def part(self, base_url: Any = None) -> OpenRecording:
         """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
 
-        What parts gave and took comes after what this recording itself did, in the order in which the parts were made,
-        whatever thread each is used in.
+        That comes after what this recording itself did, in the order in which the parts were made.
         """
         part = copy.copy(self)
         part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []

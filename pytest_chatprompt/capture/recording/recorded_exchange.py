@@ -145,11 +145,7 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
 
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
-    """The content that a recording keeps.
-
-    Returns:
-        One of the keys `body`, `events`, `text` and `base64`.
-    """
+    """The content that a recording keeps: one of the keys `body`, `events`, `text` and `base64`."""
     if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
         return _text_or_base64(body)
     try:

@@ -1,8 +1,4 @@
-"""Secret names and values: what is a secret by its name, by its value, and by where it stands.
-
-One table of names serves snapshots, recordings, variables, headers and URLs. The rules are for people to know, so they
-look at the kinds of characters, not at entropy: docs/security.md states them.
-"""
+"""Secret names and values: what is a secret by its name, by its value, and by where it stands; see docs/security.md."""
 
 from __future__ import annotations
 
@@ -341,11 +337,7 @@ def secrets_of_header(name: str, value: str) -> Iterator[str]:
 
 
 def secrets_of_url(url: str) -> Iterator[str]:
-    """Find the password of a URL, and its query parameters with a secret's name.
-
-    Args:
-        url: as it is sent, percent-encoded; a longer text that holds URLs is fine too.
-    """
+    """Find the password of a URL, and its query parameters with a secret's name; a longer text may hold URLs."""
     for user, password in _USER_INFO.findall(url):
         if password and looks_secret(unquote(password), SecretKind.PHRASE):
             yield unquote(password)
@@ -389,10 +381,7 @@ def _assigned(value: str) -> Iterator[str]:
 
 
 def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
-    """The values of secret names in a JSON document, such as the key file of a service account.
-
-    The name of a secret may stand around it: `{"api_keys": {"prod": ...}}`.
-    """
+    """The values of secret names in a JSON document, such as the key file of a service account."""
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         if not isinstance(value, str):
             is_secret = is_inside_secret or kind_of_variable(str(name)) is not None

@@ -360,11 +360,7 @@ class Redactor:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
 
     def learn_environment(self) -> int:
-        """Learn the secrets in the variables that were set since the last time.
-
-        Returns:
-            How many secrets have been learned so far: a text without one may hold one as soon as there are more.
-        """
+        """Learn the secrets in the variables that were set since the last time; gives how many are known by now."""
         # `os.environ` decodes all of its variables to be read, which takes longer than a search; `_data` is its dict.
         variables = dict(getattr(self._environment, "_data", self._environment))
         # Fixtures set variables, so they have to be looked at again for each case.

@@ -1,8 +1,4 @@
-"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
-
-Each request goes to a function, as an `httpx.Request` with the URL of the real API, or is forwarded to that API with
-the real key in place of the placeholder. The protocol is h11's.
-"""
+"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages."""
 
 from __future__ import annotations
 

@@ -28,11 +28,7 @@ _TAIL_CHARACTERS: Final = 2000
 
 
 def read_end(file: IO[bytes]) -> tuple[str, bool]:
-    """Read a file from its end, up to `MAX_OUTPUT_BYTES`, as UTF-8; invalid bytes become U+FFFD.
-
-    Returns:
-        The text, and whether the file is longer, so that its beginning is missing.
-    """
+    """Read the last `MAX_OUTPUT_BYTES` of a file as UTF-8, and whether it is longer; invalid bytes become U+FFFD."""
     size = file_size(file)
     start = max(size - MAX_OUTPUT_BYTES, 0)
     # Neither moves nor uses the position of the file: the process that writes to it has the same one.

@@ -1,12 +1,10 @@
 """Turns an HTTP error reply into one of this package's errors, with the vendor's message and what to do.
 
-To add a kind of error, add an entry to `_KINDS`. A body in an unknown shape is a message as it stands.
-
 Sources: https://platform.openai.com/docs/guides/error-codes,
-https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference, which spells
-the filter's part of the body in another way), https://docs.anthropic.com/en/api/errors,
-https://ai.google.dev/gemini-api/docs/troubleshooting and https://cloud.google.com/apis/design/errors;
-https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html and botocore (`parsers.py`).
+https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference),
+https://docs.anthropic.com/en/api/errors, https://ai.google.dev/gemini-api/docs/troubleshooting,
+https://cloud.google.com/apis/design/errors,
+https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, botocore (`parsers.py`).
 """
 
 from __future__ import annotations

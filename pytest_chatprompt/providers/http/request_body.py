@@ -1,8 +1,6 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
-Two bodies, decompressed, give the same data only if both are JSON and differ in white space or escapes alone, or are
-the same form with another boundary. What data cannot tell is therefore shown as its text: JSON with a repeated key, or
-a number that Python writes in another way.
+What data cannot tell exactly is shown as its text: JSON with a repeated key, or a number that Python writes otherwise.
 """
 
 from __future__ import annotations

@@ -72,11 +72,7 @@ def send_with_retries(
     max_retries: int,
     total_timeout_seconds: float | None,
 ) -> tuple[T, int]:
-    """Send a request, and send it again after each error that may pass. Offline nothing is sent again.
-
-    Returns:
-        The result of `send_once`, and how many times the request was sent again.
-    """
+    """Send a request, and again after each error that may pass; gives the result and how often it was sent again."""
     if current_context().is_offline:
         return send_once(), 0
     # Offline runs need none of it.
