@@ -114,7 +114,7 @@ class Owner:
     earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
 
     def leave_threads(self) -> list[tuple[str, str]]:
-        """Find the threads that have sent a request in the test and go on, each with its line; they belong to it now.
+        """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
 
         A thread of a pool does not go on: it waits in the code of a library for whoever comes next.
         """
@@ -370,7 +370,7 @@ def raise_if_blocked(attempts: ConnectionAttempts) -> None:
 
 @contextmanager
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let guards pass the programs that are started with all of these environment variables; they are not listed either.
+    """Let guards pass the programs that are started with all of these variables; they are not listed either.
 
     Only `subprocess` and `os.posix_spawn` tell the variables. What such a program does cannot be seen: pass variables
     that nothing else has, such as the URL of a server that captures what the program sends.

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import Patch, awaited, current_interceptor, run_now
 from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.clients.interceptor import Send
 
 # httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
 _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
@@ -22,7 +19,7 @@ _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace."""
 
-    async def answer(pool: Any, request: Any, body: bytes, ask: Send, send: Callable[..., Any]) -> Any:
+    async def answer(pool: Any, request: Any, body: bytes, ask: Callable[..., Any], send: Callable[..., Any]) -> Any:
         request.stream = _Body(body)
         with _own_errors(module):
             response = await awaited(ask(_read_request(module, request, body)))

@@ -27,7 +27,7 @@ from pytest_chatprompt.capture.secrets.names import (
     secrets_of_url,
     secrets_of_variable,
 )
-from pytest_chatprompt.capture.secrets.shapes import find_tokens
+from pytest_chatprompt.capture.secrets.shapes import Token, find_tokens
 from pytest_chatprompt.providers.http.request_body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 
 if TYPE_CHECKING:
@@ -57,12 +57,6 @@ class FoundSecret(NamedTuple):
     """
 
     path: str
-    what: str
-
-
-class _Hit(NamedTuple):
-    start: int
-    end: int
     what: str
 
 
@@ -385,7 +379,7 @@ class Redactor:
         if self._any_holds_secret([text for text, _ in payload.texts], shared):
             for text, place in payload.texts:
                 for hit in self._hits(text):
-                    return FoundSecret(self.redact(place_text(place)), hit.what)
+                    return FoundSecret(self.redact(place_text(place)), hit.name)
         for name, value, place in payload.named:
             if not self._is_allowed(value):
                 what = f"what looks like a secret by its name, {name!r}"
@@ -453,11 +447,11 @@ class Redactor:
     def _holds_secret(self, text: str) -> bool:
         return bool(self._forms.within(text) or find_tokens(text))
 
-    def _hits(self, text: str, named: SecretForms | None = None) -> list[_Hit]:
+    def _hits(self, text: str, named: SecretForms | None = None) -> list[Token]:
         """The secrets in a text, from left to right."""
         forms = self._forms.within(text) + (named.within(text) if named is not None else [])
-        hits = [_Hit(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
-        hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
+        hits = [Token(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
+        hits += [token._replace(name=f"what looks like {token.name}") for token in find_tokens(text)]
         if hits and self._allowed:
             allowed = [match.span() for pattern in self._allowed for match in pattern.finditer(text)]
             hits = [hit for hit in hits if not any(start <= hit.start and hit.end <= end for start, end in allowed)]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote
 
 import h11
@@ -41,15 +41,6 @@ _READ_BYTES: Final = 256 * 1024
 _DRAIN_SECONDS: Final = 5.0
 
 
-class ReceivedRequest(NamedTuple):
-    """A request as it was received."""
-
-    method: str
-    target: str
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-
-
 class _RefusedRequestError(Exception):
     """A request that is answered without being read to its end."""
 
@@ -68,7 +59,7 @@ class ServerConnection:
     def __init__(
         self,
         client: socket.socket,
-        answer: Callable[[ReceivedRequest], httpx.Response],
+        answer: Callable[[h11.Request, bytes], httpx.Response],
         on_error: Callable[[Exception], None],
         max_body_bytes: int,
     ) -> None:
@@ -94,9 +85,9 @@ class ServerConnection:
             return self._refuse(error.error_status_hint, f"this is not HTTP/1.1: {error}")
         if request is None:
             return False
-        response = self._answer(request)
+        response = self._answer(*request)
         try:
-            self._write(RawReply(response, request.method))
+            self._write(RawReply(response, request[0].method.decode("ascii")))
         except _HungUpError:
             return False
         except Exception as error:
@@ -111,8 +102,8 @@ class ServerConnection:
 
     # --- reading
 
-    def _read_request(self) -> ReceivedRequest | None:
-        """The next request; `None` if the client sends no more."""
+    def _read_request(self) -> tuple[h11.Request, bytes] | None:
+        """The next request with its body; `None` if the client sends no more."""
         head = self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -137,7 +128,7 @@ class ServerConnection:
             size += len(event.data)
             if size > self._max_body_bytes:
                 raise self._too_long()
-        return ReceivedRequest(head.method.decode("ascii"), head.target.decode("ascii"), headers, b"".join(chunks))
+        return head, b"".join(chunks)
 
     def _next_event(self) -> object:
         while True:
@@ -364,9 +355,9 @@ class CaptureServer:
 
     # --- answers
 
-    def _answer(self, received: ReceivedRequest) -> httpx.Response:
+    def _answer(self, head: h11.Request, body: bytes) -> httpx.Response:
         try:
-            request = self._to_httpx(received)
+            request = self._to_httpx(head, body)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
@@ -374,14 +365,14 @@ class CaptureServer:
             # SDKs show a 404 at once; others they send again, some of them for minutes.
             return error_reply(404, str(error) or type(error).__name__)
 
-    def _to_httpx(self, received: ReceivedRequest) -> httpx.Request:
+    def _to_httpx(self, head: h11.Request, body: bytes) -> httpx.Request:
         dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
-        target = find_target(received.target, self.url)
+        target = find_target(head.target.decode("ascii"), self.url)
         return httpx.Request(
-            received.method,
+            head.method.decode("ascii"),
             target.url,
-            headers=[(name, value) for name, value in received.headers if name not in dropped],
-            content=received.body,
+            headers=[(name, value) for name, value in head.headers if name not in dropped],
+            content=body,
             extensions={_TARGET: target},
         )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -166,68 +166,59 @@ class ErrorContext(NamedTuple):
 
 
 class _ErrorKind(NamedTuple):
-    """An error class, the replies that it is for, and what to do about them."""
+    """An error class, what to do about it, and the replies that it is for: those with one of the statuses or codes."""
 
     error_class: type[APIStatusError]
-    matches: Callable[[int, ErrorBody], bool]
     advice: str
+    statuses: Collection[int] = ()
+    codes: Collection[str] = ()
 
-
-def _has_code(*codes: str) -> Callable[[int, ErrorBody], bool]:
-    return lambda _, body: any(code in body.codes for code in codes)
-
-
-def _has_status(*statuses: int) -> Callable[[int, ErrorBody], bool]:
-    return lambda status, _: status in statuses
+    def matches(self, status: int, body: ErrorBody) -> bool:
+        return status in self.statuses or any(code in self.codes for code in body.codes)
 
 
 # The first that matches counts. Codes come before the status: several vendors use one status for many errors.
 _KINDS: Final = (
     _ErrorKind(
         ContentFilterError,
-        _has_code("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
         "The content filter rejected the prompt: reword the case, or change the filter's settings.",
+        codes=("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
     ),
     _ErrorKind(
         QuotaError,
-        lambda status, body: status == HTTPStatus.PAYMENT_REQUIRED or _has_code(*_NO_QUOTA_CODES)(status, body),
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
+        (HTTPStatus.PAYMENT_REQUIRED,),
+        _NO_QUOTA_CODES,
     ),
     _ErrorKind(
         AuthenticationError,
-        lambda status, body: status == HTTPStatus.UNAUTHORIZED or _has_code(*_BAD_KEY_CODES)(status, body),
         "Check the key: the environment variable {key_variable}, or api_key.",
+        (HTTPStatus.UNAUTHORIZED,),
+        _BAD_KEY_CODES,
     ),
     _ErrorKind(
         PermissionDeniedError,
-        _has_status(HTTPStatus.FORBIDDEN),
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
+        (HTTPStatus.FORBIDDEN,),
     ),
-    _ErrorKind(NotFoundError, _has_status(HTTPStatus.NOT_FOUND), "Check {target}."),
-    _ErrorKind(NotFoundError, _has_status(*range(300, 400)), "It redirects to {location}. Check {target}."),
+    _ErrorKind(NotFoundError, "Check {target}.", (HTTPStatus.NOT_FOUND,)),
+    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", range(300, 400)),
     _ErrorKind(
         BadRequestError,
-        _has_status(HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
         "The request is too large: shorten its messages, or the files that they name.",
+        (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
     ),
-    _ErrorKind(
-        RateLimitError,
-        _has_status(HTTPStatus.TOO_MANY_REQUESTS),
-        "Wait and run again, or send fewer requests at once.",
-    ),
+    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", (HTTPStatus.TOO_MANY_REQUESTS,)),
     _ErrorKind(
         InternalServerError,
-        # The last one is what Bedrock answers where the model itself fails; timeouts and conflicts pass.
-        lambda status, _: (
-            status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY)
-        ),
         "The API has a fault or is overloaded: run again later.",
+        # A timeout on the API's side, a conflict with another request, and what Bedrock answers where the model fails.
+        (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)),
     ),
     _ErrorKind(
         BadRequestError,
-        lambda *_: True,
         "The API rejected the request: look in the case's snapshot at what is sent to {target}.",
+        range(1000),
     ),
 )
 
