@@ -122,13 +122,13 @@ class _CollectingSocket:
 
     def _request(self, data: bytes) -> httpx.Request:
         connection: Any = self._connection
-        parsed = parse_request(data)
+        method, target, headers, content = parse_request(data)
         scheme = "https" if isinstance(connection, HTTPSConnection) else "http"
         # `set_tunnel` keeps the real host here, and the proxy's in `host`.
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
-        url = join_url(scheme, host, port, parsed.target)
-        return build_request("http.client", parsed.method, url, parsed.headers, parsed.content)
+        url = join_url(scheme, host, port, target)
+        return build_request("http.client", method, url, headers, content)
 
     def _connect(self) -> Any:
         connection = self._connection

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from types import SimpleNamespace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import httpx
 
@@ -152,24 +152,15 @@ def error_reply(status: int, text: str) -> httpx.Response:
     return httpx.Response(status, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})
 
 
-class ParsedRequest(NamedTuple):
-    """The parts of a request."""
-
-    method: str
-    target: str
-    headers: list[tuple[bytes, bytes]]
-    content: bytes
-
-
-def parse_request(data: bytes) -> ParsedRequest:
-    """Parse a request."""
+def parse_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]], bytes]:
+    """Parse a request: its method, target, headers and body."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode("latin-1").split(" ", 2)
     headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
     if any(name.lower() == b"transfer-encoding" and value.lower() == b"chunked" for name, value in headers):
         body = b"".join(_unchunked(body))
-    return ParsedRequest(method, target, headers, body)
+    return method, target, headers, body
 
 
 def _unchunked(body: bytes) -> Iterator[bytes]:

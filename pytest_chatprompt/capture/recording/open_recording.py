@@ -37,14 +37,6 @@ if TYPE_CHECKING:
 _FIRST_ERROR: Final = 400
 
 
-def _unmasked(data: Any) -> Any:
-    return data
-
-
-def _describe(sent: SentRequest) -> str:
-    return f"nothing is recorded for {sent.endpoint}"
-
-
 class PendingReply:
     """The place of a reply in a recording, from when its request is sent until the reply is there.
 
@@ -116,9 +108,9 @@ class OpenRecording:
         recorded: Iterable[RecordedExchange] = (),
         *,
         sends: bool,
-        mask: Mask = _unmasked,
+        mask: Mask = lambda data: data,
         base_url: Any = None,
-        describe_missing: Callable[[SentRequest], str] = _describe,
+        describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}",
         others: tuple[RecordedExchange, ...] = (),
     ) -> None:
         self.sends = sends

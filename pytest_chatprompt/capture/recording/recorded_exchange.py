@@ -129,10 +129,10 @@ def _write_aws_event(event: Mapping[str, Any]) -> bytes:
 
 _FORMATS: Final[Mapping[str, EventFormat]] = {
     "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
-    "application/x-ndjson": EventFormat(_read_json_lines, _write_json_line),
-    "application/ndjson": EventFormat(_read_json_lines, _write_json_line),
-    "application/jsonl": EventFormat(_read_json_lines, _write_json_line),
-    "application/stream+json": EventFormat(_read_json_lines, _write_json_line),
+    **dict.fromkeys(
+        ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"),
+        EventFormat(_read_json_lines, _write_json_line),
+    ),
     "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
 }
 
