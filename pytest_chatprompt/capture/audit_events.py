@@ -1,7 +1,6 @@
 """Audit events: how Python reports that code reaches for the network, or starts another program.
 
-The events and their arguments are those of https://docs.python.org/3/library/audit_events.html. They are raised for
-every library, even if it kept a reference to a function of `socket` from long before.
+https://docs.python.org/3/library/audit_events.html
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ class Attempt(NamedTuple):
     """An attempt to reach for the network, or to start a program.
 
     Args:
-        kind: what was tried.
         target: the address, `host:port`, or the program.
-        is_loopback: whether the address is on this machine.
         environment: the environment variables that a program would get, where the event tells them.
         host: the name or address of a connection or a lookup.
     """
@@ -36,15 +33,7 @@ class Attempt(NamedTuple):
 
 
 def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
-    """Read an audit event.
-
-    Args:
-        event: its name, one of `WATCHED_EVENTS`.
-        arguments: its arguments.
-
-    Returns:
-        The attempt; `None` if the event has no network address, such as a connection to a Unix socket.
-    """
+    """Read an audit event; `None` if it has no network address, such as a connection to a Unix socket."""
     return WATCHED_EVENTS[event](*arguments)
 
 

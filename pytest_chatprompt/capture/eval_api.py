@@ -1,8 +1,7 @@
 """`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
-While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
-first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
-an allowed host passes, unless it is a request to a known API. Any other request is an error.
+A route of the test comes first, then a reply that the test queued, then the smallest valid reply to the request. What
+goes to this machine or to an allowed host passes, unless it is a request to a known API. Any other is an error.
 """
 
 from __future__ import annotations
@@ -12,23 +11,62 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import respx
 from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.capture.child_processes import ChildProcessCapture
-from pytest_chatprompt.capture.refusals import claim_or_refuse, refuse, unanswered_message
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, awaited, run_now
+from pytest_chatprompt.capture.clients.wire import error_reply
+from pytest_chatprompt.capture.guard import find_late_owner, note_sender, tell
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import AnsweredBy, SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.apis.model_api import ModelAPI
     from pytest_chatprompt.apis.reply import Reply
-    from pytest_chatprompt.capture.offline_api import OfflineAPI
+    from pytest_chatprompt.capture.clients.interceptor import Send
+    from pytest_chatprompt.capture.offline_api import DeclaredReply
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer, Handle
+
+# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
+_STATUS: Final = 404
+
+
+def refuse(text: str) -> httpx.Response:
+    """The reply to a request that is refused."""
+    return error_reply(_STATUS, text)
+
+
+def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
+    """Count a request as sent by the test that runs; else, from a fork or a test that has ended, give its refusal."""
+    owner = find_late_owner()
+    if owner is None and os.getpid() == process_id:
+        note_sender()
+        return None
+    tell(owner, f"send {describe_request(request)}", process_id)
+    if owner is not None:
+        reason = f"is not sent: {owner.name} has started what sends it, and has ended"
+    else:
+        reason = (
+            "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
+            "with the variables of eval_api.environ"
+        )
+    return refuse(f"{describe_request(request)} {reason}")
+
+
+def unanswered_message(description: str) -> str:
+    """The error text for a request that nothing answers."""
+    method, _, url = description.partition(" ")
+    return (
+        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
+        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
+        "or run with --chatprompt-live"
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +99,86 @@ class ReplyQueue:
                     self.taken.append(reply)
                     return self.waiting.pop(index)
         return None
+
+
+class ChildProcessCapture:
+    """The server of an `EvalAPI` for child processes, started on first use.
+
+    Args:
+        is_live: whether the server may forward requests, at once or later.
+    """
+
+    def __init__(self, handle: Handle, *, is_live: bool) -> None:
+        self._handle = handle
+        self._is_live = is_live
+        self._lock = threading.Lock()
+        self._server: CaptureServer | None = None
+        # Why the server did not answer, in order; kept when it is closed.
+        self.errors: list[BaseException] = []
+
+    @property
+    def url(self) -> str:
+        """The URL of the server: `http://127.0.0.1:PORT`."""
+        return self._open().url
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables that point SDKs to the server."""
+        return self._open().environ
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has asked for the server, which is not closed yet."""
+        return self._server is not None
+
+    def is_own(self, url: httpx.URL) -> bool:
+        """Whether a URL is one of the server, which then gets the request by itself."""
+        return self._server is not None and str(url).startswith(f"{self._server.url}/")
+
+    @contextmanager
+    def forward(self, handle: Handle) -> Iterator[None]:
+        """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
+        before, offline = len(self.errors), self._handle
+        if self._server is not None:
+            # It may have been started offline, with placeholders for keys.
+            self._server.learn_environment()
+        self._handle = handle
+        try:
+            yield
+        finally:
+            self._handle = offline
+            self.raise_error(before)
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request that the server got on to the real API; the stream of the response is not read yet."""
+        if self._server is None:
+            raise CaptureError("the server that the child process sent to is closed")
+        return self._server.forward(request)
+
+    def raise_error(self, before: int = 0) -> None:
+        """Raise the first error of the server."""
+        for error in self.errors[before:]:
+            raise CaptureError(f"a request of a child process failed: {error}") from error
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        with self._lock:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+
+    def _open(self) -> CaptureServer:
+        # It imports h11, which most runs do not need.
+        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
+
+        with self._lock:
+            if self._server is None:
+                self._server = CaptureServer(self._answer, is_live=self._is_live)
+                self.errors = self._server.errors
+            return self._server
+
+    def _answer(self, request: httpx.Request) -> httpx.Response | None:
+        return self._handle(request)
 
 
 class EvalAPI(respx.MockRouter):
@@ -147,10 +265,7 @@ class EvalAPI(respx.MockRouter):
 
     @property
     def url(self) -> str:
-        """The URL of a server on this machine that answers as this object does: `http://127.0.0.1:PORT`.
-
-        It is for clients in other processes and languages; the first call starts it, `close` ends it.
-        """
+        """The URL of a server on this machine, for clients in other processes: the first call starts it."""
         self.was_used = True
         return self.children.url
 
@@ -166,11 +281,6 @@ class EvalAPI(respx.MockRouter):
     def close(self) -> None:
         """End the server, if there is one."""
         self.children.close()
-
-    @property
-    def taken_replies(self) -> tuple[Reply, ...]:
-        """The queued replies that requests were answered with, in order."""
-        return tuple(self.reply_queue.taken)
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:
@@ -196,11 +306,7 @@ class EvalAPI(respx.MockRouter):
             yield
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request, as the `handler` of any respx router does.
-
-        Raises:
-            CaptureError: nothing answers it.
-        """
+        """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""
         entry = self._log_request(request)
         if self.routes:
             # A route that passes it on counts as none: there is no network to go on to.
@@ -213,22 +319,28 @@ class EvalAPI(respx.MockRouter):
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
-        from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
 
-        if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
-            # The server took it already, or takes it.
-            return None
-        return self._handle(request, send)
+        return None if self._is_own(request) else run_now(self._handle(request, send, super().handler))
 
-    def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
+    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
+        """Do as `handle` does; the side effects of routes may be async."""
+        from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
+
+        return None if self._is_own(request) else await self._handle(request, send_async, super().async_handler)
+
+    def _is_own(self, request: httpx.Request) -> bool:
+        """Whether the server has taken a request already, or takes it."""
+        return FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url)
+
+    async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
         entry = self._begin(request)
         if not isinstance(entry, LoggedRequest):
             return entry
         if self._has_routes_for(request):
             try:
-                return super().handler(request)
+                return await awaited(ask_routes(request))
             except PassThrough:
                 self.log.remove(entry)
                 return None
@@ -238,39 +350,20 @@ class EvalAPI(respx.MockRouter):
         if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
 
         try:
-            return self._note_real_reply(entry, replay_or_send(self.recording, request, send))
+            response = await replay_or_send(self.recording, request, send)
         except (BudgetError, ReplayError) as error:
-            return self._refuse_replay(error)
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Do as `handle` does; the side effects of routes may be async."""
-        # The server forwards through a sync client.
-        entry = None if self.children.is_own(request.url) else self._begin(request)
-        if not isinstance(entry, LoggedRequest):
-            return entry
-        if self._has_routes_for(request):
-            try:
-                return await super().async_handler(request)
-            except PassThrough:
-                self.log.remove(entry)
-                return None
-            except AllMockedAssertionError:
-                pass
-        response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(request):
-            return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording.open_recording import replay_or_send_async, send_async  # noqa: PLC0415
-
-        try:
-            return self._note_real_reply(entry, await replay_or_send_async(self.recording, request, send_async))
-        except (BudgetError, ReplayError) as error:
-            return self._refuse_replay(error)
+            self.replay_errors.append(error)
+            return refuse(str(error))
+        entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
+        self._has_real_reply = True
+        return response
 
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""
-        response = self._handle(request, self.children.send)
+        response = run_now(self._handle(request, self.children.send, super().handler))
         if response is None and not self.is_live:
             return refuse(self._refusal(request))
         return response
@@ -330,25 +423,13 @@ class EvalAPI(respx.MockRouter):
         is_near = is_loopback(request.url.host) or request.url.host in self.allowed_hosts
         return is_near and _find_offline_api(request) is None
 
-    def _note_real_reply(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
-        from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
-
-        entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
-        self._has_real_reply = True
-        return response
-
-    def _refuse_replay(self, error: BudgetError | ReplayError) -> httpx.Response:
-        """Note that a request is neither replayed nor sent, and say so."""
-        self.replay_errors.append(error)
-        return refuse(str(error))
-
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""
         self.unanswered.append(describe_request(request))
         return unanswered_message(self.unanswered[-1])
 
 
-def _find_offline_api(request: httpx.Request) -> OfflineAPI | None:
+def _find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
     """What answers a request, see `offline_api`: most runs send none that has to be answered, and load no API."""
     from pytest_chatprompt.capture import offline_api  # noqa: PLC0415
 

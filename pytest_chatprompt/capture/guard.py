@@ -1,13 +1,8 @@
 """The network guard: while one is active, this process reaches no further than this machine and starts no program.
 
-Python's audit events report every attempt, in every thread; nothing of `socket` or `subprocess` is patched. An attempt
-is an error that names the address or the program, the library that tried it, and the line of your code that called it.
-It is kept in the guard's `ConnectionAttempts`. Python cannot remove an audit hook: the first guard installs one that
-stays.
-
-What is tried belongs to an `Owner`: the test in whose context the code runs. A context variable names it, which tasks,
-`asyncio.to_thread` and `copy_context()` take along. What has no test in its context, such as a thread of a pool,
-belongs to the test that runs. What a test has left behind when it ends is refused from then on, and told at that test.
+Python's audit events report every attempt, in every thread; nothing of `socket` or `subprocess` is patched. What is
+tried belongs to an `Owner`, the test in whose context the code runs; what has no test in its context, such as a thread
+of a pool, belongs to the test that runs. What a test has left behind when it ends is refused from then on.
 """
 
 from __future__ import annotations
@@ -16,7 +11,7 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -69,8 +64,6 @@ class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
     Args:
-        allows_programs: whether programs may be started.
-        allowed_hosts: names and addresses that may be reached.
         has_looked_up: whether one of these names was looked up.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
         programs: programs; none of them was started.
@@ -107,7 +100,6 @@ class Owner:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
-        has_ended: whether the test has ended.
         threads: those that have sent a request, but for the one in which it runs; `None` for one that has ended.
         identity: of the thread in which it runs.
         earlier_threads: the identities of threads that were there before, or serve other tests too.
@@ -122,146 +114,129 @@ class Owner:
     earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
 
     def leave_threads(self) -> list[tuple[str, str]]:
-        """Find the threads that have sent a request in the test and go on; from now on they belong to it.
+        """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
 
         A thread of a pool does not go on: it waits in the code of a library for whoever comes next.
-
-        Returns:
-            the name of each thread, and the line of your code at which it is.
         """
         deadline = monotonic() + _ENDING_SECONDS
-        while places := self._running_places():
-            if monotonic() > deadline:
-                names = {thread.ident: thread.name for thread in threading.enumerate()}
-                for thread in places:
-                    thread.is_left = True
-                return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
+        while (places := self._running_places()) and monotonic() <= deadline:
             sleep(_ENDING_SECONDS / 40)
-        return []
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        for thread in places:
+            thread.is_left = True
+        return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
 
     def _running_places(self) -> dict[_Thread, str]:
         threads = [thread for reference in self.threads if (thread := reference()) is not None]
         frames = sys._current_frames() if threads else {}
-        places = {
-            thread: caller_at(frames.get(thread.identity)).place
+        return {
+            thread: place
             for thread in threads
-            if thread.identity not in self.earlier_threads
+            if thread.identity not in self.earlier_threads and (place := caller_at(frames.get(thread.identity)).place)
         }
-        return {thread: place for thread, place in places.items() if place}
 
 
+@dataclass(eq=False)
 class _Thread:
-    """A thread that has sent a request. It lives as long as the thread, whoever has started that.
+    """A thread that has sent a request. It lives as long as the thread, whoever has started that."""
 
-    Args:
-        owner: the test that was running.
-    """
-
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-        self.identity = threading.get_ident()
-        # Whether the thread goes on after the test.
-        self.is_left = False
+    owner: Owner
+    identity: int = field(default_factory=threading.get_ident)
+    # Whether the thread goes on after the test.
+    is_left: bool = False
 
 
+@dataclass(eq=False)
 class _Guards:
     """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
 
-    # The hook outlives the names of this module, at the end of the interpreter.
-    _watched_events = WATCHED_EVENTS
-
-    def __init__(self) -> None:
-        self.is_hooked = False
-        # The innermost last.
-        self.active: list[ConnectionAttempts] = []
-        # The variables of which programs may be started that have all of them.
-        self.allowed_programs: list[Mapping[str, str]] = []
-        self.running: Owner | None = None
-        # The test to which code belongs wherever its context is taken along.
-        self.owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)
-        # `sender`: the `_Thread` of each thread that has sent a request.
-        self.thread = threading.local()
-        # Threads that go on when the run has ended, by identity, and what they may do.
-        self.left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = {}
-        # What a forked process has tried. Its memory is a copy, but for this.
-        self.report_of_forks: mmap | None = None
-
-    def check(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """The audit hook: raise an error for an attempt to go beyond this machine."""
-        if event not in self._watched_events:
-            return
-        owner = self.find_late_owner()
-        attempts = self.find_guard() if owner is None or owner.guard is None else owner.guard
-        if attempts is None:
-            return
-        if event == FORK:
-            self.report_of_forks = self.report_of_forks or mmap(-1, _REPORT_BYTES)
-        attempt = read_audit_event(event, arguments)
-        if attempt is None or self.is_allowed(attempts, attempt, owner):
-            return
-        caller = caller_at(sys._getframe(1))
-        teller = owner or attempts.owner
-        if teller is None and attempts.process_id == os.getpid():
-            attempts.callers.setdefault(attempt.target, caller)
-            (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
-        else:
-            verb = "start" if attempt.kind == "program" else "reach"
-            tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
-        raise BlockedConnectionError(_message(attempt, caller, teller))
-
-    def find_late_owner(self) -> Owner | None:
-        """See `find_late_owner`."""
-        owner = self.owner.get()
-        if owner is not None:
-            return owner if owner.has_ended else None
-        thread: _Thread | None = getattr(self.thread, "sender", None)
-        return thread.owner if thread is not None and thread.is_left else None
-
-    def find_guard(self) -> ConnectionAttempts | None:
-        """The innermost guard; `None` if the calling thread is free."""
-        attempts = next(reversed(self.active), None)
-        if attempts is None and self.left_threads:
-            thread, left = self.left_threads.get(threading.get_ident(), (None, None))
-            # Another thread may have the identity of one that has ended.
-            return left if thread is not None and thread.is_alive() else None
-        return attempts
-
-    def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
-        """Whether an attempt stays on this machine, or is allowed.
-
-        Args:
-            attempts: of the guard.
-            attempt: the attempt.
-            owner: the test that has left behind what tries it; `None` for the test that runs.
-        """
-        if attempt.is_loopback:
-            if attempt.kind == "connection" and owner is None:
-                attempts.loopback.append(attempt.target)
-            return True
-        if attempt.kind != "program":
-            return attempts.allows_host(attempt)
-        if attempts.allows_programs or _is_system_query():
-            return True
-        environment = attempt.environment if owner is None else None
-        return environment is not None and any(
-            variables.items() <= environment.items() for variables in self.allowed_programs
-        )
-
-    # Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
-    check.__cantrace__ = True  # type: ignore[attr-defined]
+    is_hooked: bool = False
+    # The innermost last.
+    active: list[ConnectionAttempts] = field(default_factory=list)
+    # The variables of which programs may be started that have all of them.
+    allowed_programs: list[Mapping[str, str]] = field(default_factory=list)
+    running: Owner | None = None
+    # The test to which code belongs wherever its context is taken along.
+    owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)  # noqa: RUF009 - there is one
+    # `sender`: the `_Thread` of each thread that has sent a request.
+    thread: threading.local = field(default_factory=threading.local)
+    # Threads that go on when the run has ended, by identity, and what they may do.
+    left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = field(default_factory=dict)
+    # What a forked process has tried. Its memory is a copy, but for this.
+    report_of_forks: mmap | None = None
 
 
 _guards: Final = _Guards()
 
 
+# The hook outlives the names of this module, at the end of the interpreter: its arguments stay.
+def _check(event: str, arguments: tuple[Any, ...], watched: Container[str] = WATCHED_EVENTS) -> None:
+    """The audit hook: raise an error for an attempt to go beyond this machine."""
+    if event not in watched:
+        return
+    owner = find_late_owner()
+    attempts = _find_guard() if owner is None or owner.guard is None else owner.guard
+    if attempts is None:
+        return
+    if event == FORK:
+        _guards.report_of_forks = _guards.report_of_forks or mmap(-1, _REPORT_BYTES)
+    attempt = read_audit_event(event, arguments)
+    if attempt is None or _is_allowed(attempts, attempt, owner):
+        return
+    caller = caller_at(sys._getframe(1))
+    teller = owner or attempts.owner
+    if teller is None and attempts.process_id == os.getpid():
+        attempts.callers.setdefault(attempt.target, caller)
+        (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
+    else:
+        verb = "start" if attempt.kind == "program" else "reach"
+        tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
+    raise BlockedConnectionError(_message(attempt, caller, teller))
+
+
+# Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
+_check.__cantrace__ = True  # type: ignore[attr-defined]
+
+
+def find_late_owner() -> Owner | None:
+    """The test that has ended and to which the calling code belongs; `None` for what belongs to the running test."""
+    owner = _guards.owner.get()
+    if owner is not None:
+        return owner if owner.has_ended else None
+    thread: _Thread | None = getattr(_guards.thread, "sender", None)
+    return thread.owner if thread is not None and thread.is_left else None
+
+
+def _find_guard() -> ConnectionAttempts | None:
+    """The innermost guard; `None` if the calling thread is free."""
+    # Another thread may end the last one meanwhile.
+    attempts = next(reversed(_guards.active), None)
+    if attempts is not None:
+        return attempts
+    thread, left = _guards.left_threads.get(threading.get_ident(), (None, None))
+    # Another thread may have the identity of one that has ended.
+    return left if thread is not None and thread.is_alive() else None
+
+
+def _is_allowed(attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
+    """Whether an attempt stays on this machine, or is allowed; `owner` has left behind what tries it."""
+    if attempt.is_loopback:
+        if attempt.kind == "connection" and owner is None:
+            attempts.loopback.append(attempt.target)
+        return True
+    if attempt.kind != "program":
+        return attempts.allows_host(attempt)
+    if attempts.allows_programs or _is_system_query():
+        return True
+    environment = attempt.environment if owner is None else None
+    return environment is not None and any(
+        variables.items() <= environment.items() for variables in _guards.allowed_programs
+    )
+
+
 @contextmanager
 def run_as(name: str, tell: Tell) -> Iterator[Owner]:
-    """Run a test: from now on code belongs to it, until the end also what has no test in its context.
-
-    Args:
-        name: its node id.
-        tell: see `Owner`.
-    """
+    """Run a test: from now on code belongs to it, until the end also what has no test in its context."""
     owner, before, outer = Owner(name, tell), _guards.owner.get(), _guards.running
     _guards.running = owner
     # No tokens: the end may come in another context, where a fixture was asked for in an async test.
@@ -302,11 +277,6 @@ def run_in_test() -> Iterator[None]:
         _guards.owner.set(None)
 
 
-def find_late_owner() -> Owner | None:
-    """The test that has ended and to which the calling code belongs; `None` for what belongs to the running test."""
-    return _guards.find_late_owner()
-
-
 def note_sender() -> None:
     """Note that the calling thread sends a request in the test that runs."""
     owner = _guards.running
@@ -319,12 +289,9 @@ def note_sender() -> None:
 
 
 def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
-    """Tell what a test has left behind or a forked process has tried, where it is reported.
+    """Tell what a test that has ended left behind, or what a forked process has tried, where it is reported.
 
-    Args:
-        owner: the test that has ended; `None` for the one that runs.
-        attempt: what was tried: `send POST https://api.example/`.
-        process_id: of the process that reports. Of what the processes forked from it try, the last attempt counts.
+    Of what the processes forked from one with `process_id` try, the last attempt counts.
     """
     if owner is not None and os.getpid() == process_id:
         owner.tell(owner.name, attempt)
@@ -338,11 +305,7 @@ def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
 
 
 def take_report_of_forks(owner: Owner) -> str:
-    """What a process that was forked in a test has tried; `""` if it has tried nothing.
-
-    Args:
-        owner: the test. What a process of another test has tried is told there.
-    """
+    """What a process that was forked in a test has tried; `""` if it has tried nothing."""
     report = _guards.report_of_forks
     if report is None or not report[0]:
         return ""
@@ -360,15 +323,11 @@ def guard_network(
 ) -> Iterator[ConnectionAttempts]:
     """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
-    Args:
-        allows_programs: whether programs may be started; what they do cannot be seen.
-        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
-            there is no way to know which addresses belong to it.
-        owner: see `ConnectionAttempts`.
+    Once the name of an allowed host was looked up, every address may be reached: nobody knows which belong to it.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
-        sys.addaudithook(_guards.check)
+        sys.addaudithook(_check)
     attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
     CHANNELS.start()
@@ -390,24 +349,12 @@ def lift(attempts: ConnectionAttempts) -> Iterator[None]:
 
 
 def leave_blocked(threads: Collection[threading.Thread], attempts: ConnectionAttempts) -> None:
-    """Keep threads blocked that go on after the run.
-
-    Args:
-        threads: the threads.
-        attempts: of the guard that has ended.
-    """
+    """Keep threads blocked that go on after the run."""
     _guards.left_threads = {thread.ident: (thread, attempts) for thread in threads if thread.ident is not None}
 
 
 def raise_if_blocked(attempts: ConnectionAttempts) -> None:
-    """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own.
-
-    Args:
-        attempts: of the guard.
-
-    Raises:
-        CaptureError: the provider tried to leave this machine, or to start a program.
-    """
+    """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own."""
     if attempts.blocked:
         raise CaptureError(
             f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer"
@@ -423,14 +370,10 @@ def raise_if_blocked(attempts: ConnectionAttempts) -> None:
 
 @contextmanager
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let guards pass the programs that are started with these environment variables; they are not listed either.
+    """Let guards pass the programs that are started with all of these variables; they are not listed either.
 
-    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so does
-    what a test has left behind. What such a program does cannot be seen: pass variables that nothing else has,
-    such as the URL of a server that captures what the program sends.
-
-    Args:
-        variables: names and values; a program needs all of them.
+    Only `subprocess` and `os.posix_spawn` tell the variables. What such a program does cannot be seen: pass variables
+    that nothing else has, such as the URL of a server that captures what the program sends.
     """
     allowance = dict(variables)
     _guards.allowed_programs.append(allowance)
@@ -442,10 +385,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _is_system_query() -> bool:
-    """Whether the standard library starts a program to learn about this machine: `uname` for `platform`, for instance.
-
-    SDKs send what it says in a header.
-    """
+    """Whether the standard library starts a program to learn about this machine, as `platform` does for SDKs."""
     return any(frame.f_globals.get("__name__") in _SYSTEM_QUERIES for frame, _ in walk_stack(sys._getframe(1)))
 
 
@@ -469,12 +409,7 @@ def caller_at(frame: FrameType | None) -> Caller:
 
 
 def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
-    """Find who is behind an attempt by the files and lines of a stack, the innermost call first.
-
-    Args:
-        stack: the files, and the lines that run there.
-        folder: the current folder.
-    """
+    """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
     library = ""
     for file, line in stack:
         path = Path(file)

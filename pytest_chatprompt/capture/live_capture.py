@@ -1,32 +1,25 @@
-"""Pass-through capture: see the requests of a live run while they go on to the network.
-
-A thread that lets a provider send opens `LiveCaptureRouter.capture()`, and gets the requests that were sent meanwhile:
-its own only, also if other threads send too.
-"""
+"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, Interceptor
-from pytest_chatprompt.capture.eval_api import LoggedRequest, ReplyQueue
-from pytest_chatprompt.capture.refusals import refuse
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, run_now
+from pytest_chatprompt.capture.eval_api import LoggedRequest, ReplyQueue, refuse
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BudgetError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
+    from pytest_chatprompt.capture.clients.interceptor import Send
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-
-Send = Callable[[httpx.Request], httpx.Response]
 
 
 @dataclass(slots=True, eq=False)
@@ -62,14 +55,6 @@ class LiveCaptureRouter:
         self._interception = ExitStack()
         self._lock = threading.Lock()
 
-    @staticmethod
-    def import_patches() -> Callable[[Interceptor], AbstractContextManager[None]]:
-        """Import what captures the requests of all clients; call it before a clock runs that is not to count this."""
-        # The built-in providers show what they send, so most runs capture nothing.
-        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
-
-        return intercept_clients
-
     @contextmanager
     def capture(
         self,
@@ -80,12 +65,11 @@ class LiveCaptureRouter:
     ) -> Iterator[list[LoggedRequest]]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        Args:
-            replies: queued by the test; requests that take one go nowhere.
-            passes: whether requests to a URL are left alone: a server gets and logs them.
-            recording: gives the replies that are recorded, and takes those that the network sends; `None` for neither.
+        A URL that `passes` is left alone: a server gets and logs its requests.
         """
-        intercept_clients = self.import_patches()
+        # The built-in providers show what they send, so most runs capture nothing.
+        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
+
         capture = _Capture(ReplyQueue(list(replies)), passes, recording)
         with self._lock:
             self._open.append(capture)
@@ -103,36 +87,24 @@ class LiveCaptureRouter:
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415 - see `import_patches`
+        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
 
         capture = self._find_capture(request)
-        return None if capture is None else self._take(capture, send, request)
+        return None if capture is None else run_now(self._take(capture, send, request))
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of an async client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.open_recording import replay_or_send_async, send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
 
         capture = self._find_capture(request)
-        if capture is None:
-            return None
-        response = self._log(capture, request)
-        if response is not None or capture.recording is None:
-            return response
-        try:
-            return await replay_or_send_async(capture.recording, request, send_async)
-        except BudgetError as error:
-            return refuse(str(error))
+        return None if capture is None else await self._take(capture, send_async, request)
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
-        """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
-
-        Raises:
-            LookupError: the calling thread has no capture open.
-        """
+        """A function for the requests of child processes, which count as sent by the calling thread."""
         capture = _current.get()
         if capture is None:
             raise LookupError("no capture is open in this thread")
-        return partial(self._take, capture, send)
+        return lambda request: run_now(self._take(capture, send, request))
 
     def _find_capture(self, request: httpx.Request) -> _Capture | None:
         """The capture of the thread that sends a request; `None` if the request is not for us."""
@@ -145,14 +117,14 @@ class LiveCaptureRouter:
             return None
         return capture
 
-    def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
+    async def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
 
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
         try:
-            return replay_or_send(capture.recording, request, send)
+            return await replay_or_send(capture.recording, request, send)
         except BudgetError as error:
             # The recording has noted it.
             return refuse(str(error))

@@ -1,7 +1,6 @@
 """Offline: no real keys, no proxies, and no way to the network.
 
-An app may look at any variable to decide what it does, so as few as possible change: credentials that are set get
-another value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
+An app may look at any variable to decide what it does, so as few as possible change.
 """
 
 from __future__ import annotations
@@ -70,12 +69,8 @@ def offline(
 ) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
-    Args:
-        allows_programs: see `guard_network`.
-        allowed_hosts: see `guard_network`.
-        placeholders: the variables that are set where they are not; `None` for the plain API keys of the SDKs that are
-            installed, each where no variable of its vendor is set.
-        credentials: further variables that hold credentials.
+    `placeholders` are the variables that are set where they are not; `None` stands for the plain API keys of the SDKs
+    that are installed, each where no variable of its vendor is set.
     """
     variables = _placeholder_variables(placeholders, credentials)
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
@@ -109,11 +104,7 @@ def _is_installed(package: str) -> bool:
 
 
 def describe_missing_variable(error: BaseException) -> str:
-    """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error.
-
-    Args:
-        error: its causes and contexts are looked at too.
-    """
+    """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error."""
     seen: set[int] = set()
     each: BaseException | None = error
     while each is not None and id(each) not in seen:

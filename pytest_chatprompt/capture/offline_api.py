@@ -1,46 +1,27 @@
-"""The offline API: what answers a request in place of the API that it is for.
-
-That is the reply that the provider's class declares, else the API that the class names, else the one whose path the
-request has.
-"""
+"""The offline API: what answers a request in place of the API that it is for."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.model_api import ModelAPI
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import find_api, get_api, is_path_of
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 
 
-class OfflineAPI(Protocol):
-    """What answers a request in place of an API."""
-
-    def accepts(self, reply: Reply) -> bool:
-        """Whether it can give a queued reply."""
-        ...
-
-    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        """Answer a request: as the reply says, else as the request demands."""
-        ...
-
-
-def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
-    """What answers a request offline; `None` if it is to no known API.
-
-    The extensions of a request name the class of the `ChatProvider` that sent it, if one did.
-    """
+def find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
+    """What answers a request offline, by the class of its provider or by its path; `None` if it is to no known API."""
     sender: type[ChatProvider] | None = request.extensions.get(PROVIDER_EXTENSION)
     if sender is not None and request.method == "POST":
         is_its_path = bool(sender.offline_path) and re.search(sender.offline_path, request.url.path) is not None
         if is_its_path and sender.offline_reply:
-            return _DeclaredReply(sender)
+            return DeclaredReply(sender)
         if sender.offline_api and (is_its_path or is_path_of(sender.offline_api, request.url.path)):
             return get_api(sender.offline_api)
     api = find_api(request.method, request.url.path, request.url.host)
@@ -49,16 +30,17 @@ def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _DeclaredReply:
-    """The JSON body that the class of a provider declares."""
+class DeclaredReply:
+    """The JSON body that the class of a provider declares, in place of an API of the table."""
 
     sender: type[ChatProvider]
 
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - an API of the table looks at it
-        # A queued reply has the shape of an API of the table.
+        """Whether it can give a queued reply, which has the shape of an API of the table."""
         return bool(self.sender.offline_api)
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        """Answer a request: as the reply says, else as the provider declares."""
         if reply is not None:
             return get_api(self.sender.offline_api).answer(request, reply)
         return httpx.Response(200, json=self.sender.offline_reply, request=request)

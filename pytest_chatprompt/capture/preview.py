@@ -1,8 +1,4 @@
-"""What a provider is going to send, shown without sending it.
-
-A built-in provider prepares its request, and the same bytes are sent in a live run: offline they are all that a
-snapshot needs. Providers of your own have to send, see `provider_capture`.
-"""
+"""What a provider is going to send, shown without sending it; providers of your own have to send."""
 
 from __future__ import annotations
 
@@ -30,25 +26,14 @@ _OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
 
 
 def can_preview(provider: object) -> bool:
-    """Whether a provider's requests can be shown without calling `send`.
-
-    That holds for the built-in providers, and for subclasses that do not override how requests are sent.
-    """
+    """Whether a provider's requests can be shown without `send`, as those of the built-in ones can."""
     return (
         provider.sends_what_it_prepares if isinstance(provider, ChatProvider) else isinstance(provider, AgentProvider)
     )
 
 
 def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -> Exchange | None:
-    """Capture offline what a built-in provider would send.
-
-    Returns:
-        `None` if the provider has to send: it is one of your own, or a test may answer or read what comes to `api`.
-
-    Raises:
-        ProviderError: the API cannot express the request, or a setting of the provider is invalid.
-        CaptureError: the provider reached for the network while it prepared the request.
-    """
+    """Capture what a built-in provider would send; `None` if it has to send, or a test may answer or read it."""
     __tracebackhide__ = True
     if api.is_read or not (isinstance(provider, ChatProvider) and is_built_in_class(type(provider))):
         return None
@@ -69,11 +54,7 @@ def preview(
     api: EvalAPI,
     known: Exchange | None = None,
 ) -> Exchange:
-    """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline.
-
-    Raises:
-        ProviderError, CaptureError: see `provider_capture.capture_offline`.
-    """
+    """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline."""
     __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not provider.sends_what_it_prepares:
         from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send
@@ -86,11 +67,7 @@ def preview(
 
 
 def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Exchange | None = None) -> Exchange:
-    """`preview` for a provider that prepares its requests. Safe between threads.
-
-    Returns:
-        What it is going to send; with `sent` and `prepared` of `known`, the same objects, if that is the same.
-    """
+    """`preview` for a provider that prepares its requests; gives the objects of `known` if it is the same."""
     prepared = provider.prepare(request)
     headers = provider.model_headers(prepared)
     post = httpx.Request("POST", parsed_url(prepared.url), content=prepared.content, headers=headers)

@@ -1,7 +1,4 @@
-"""What a prompt costs: how long it is, and whether it begins as another one, in the order in which a model reads it.
-
-Vendors keep what they have computed for the beginning of a prompt, and bill less for it.
-"""
+"""What a prompt costs: how long it is, and whether it begins as another one, which vendors have a cache for."""
 
 from __future__ import annotations
 
@@ -27,48 +24,17 @@ _FIRST_KEYS: Final = ("role", "type", "name")
 _Place = tuple[str | int, ...]
 
 
-def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
-    """Find the first place where the prompt differs from the stored one.
+def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = False) -> str | None:
+    """Find the first place where the prompt differs from the stored one, such as `tools[3].description`.
 
-    Returns:
-        The place, such as `tools[3].description`; `endpoint` for another API or another model in its path. `None` if
-        one of the two begins with all of the other: then the vendor can reuse what it has computed for the shorter one.
+    It is `endpoint` for another API or another model in its path, and `None` if one of the two begins with all of the
+    other: then the vendor can reuse what it has computed for the shorter one. With `must_go_on` that is the stored one,
+    as in a conversation.
     """
-    return _part(stored, sent, must_go_on=False)
-
-
-def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str | None:
-    """Find the first place where a request differs from the earlier one of its conversation, which it should extend.
-
-    Returns:
-        The place, as `find_break` gives it; `None` if the later request begins with all of the earlier one.
-    """
-    return _part(earlier, later, must_go_on=True)
-
-
-def assert_conversation(sent: Sequence[SentRequest]) -> None:
-    """Assert that each request begins with all of the one before.
-
-    Raises:
-        AssertionError: one does not, or there are fewer than two.
-    """
-    __tracebackhide__ = True
-    if len(sent) < 2:  # noqa: PLR2004 - one before, one after
-        raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
-    for number, (earlier, later) in enumerate(pairwise(sent), start=2):
-        place = find_break_of_conversation(earlier, later)
-        if place is not None:
-            raise AssertionError(
-                f"request {number} ({later.endpoint}) does not begin with all of request {number - 1}: "
-                f"the first difference is at {place}; the vendor can reuse nothing from there on"
-            )
-
-
-def _part(one: SentRequest, other: SentRequest, *, must_go_on: bool) -> str | None:
-    if _target(one) != _target(other):
+    if _target(stored) != _target(sent):
         return "endpoint"
-    keys = prompt_keys(one)
-    bodies = [sent.body if isinstance(sent.body, Mapping) else {} for sent in (one, other)]
+    keys = prompt_keys(stored)
+    bodies = [each.body if isinstance(each.body, Mapping) else {} for each in (stored, sent)]
     for key in keys:
         left, right = (body.get(key) for body in bodies)
         place = next(_differences(left, right, (key,)), None)
@@ -81,17 +47,27 @@ def _part(one: SentRequest, other: SentRequest, *, must_go_on: bool) -> str | No
     return None
 
 
+def assert_conversation(sent: Sequence[SentRequest]) -> None:
+    """Assert that each request begins with all of the one before."""
+    __tracebackhide__ = True
+    if len(sent) < 2:  # noqa: PLR2004 - one before, one after
+        raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
+    for number, (earlier, later) in enumerate(pairwise(sent), start=2):
+        place = find_break(earlier, later, must_go_on=True)
+        if place is not None:
+            raise AssertionError(
+                f"request {number} ({later.endpoint}) does not begin with all of request {number - 1}: "
+                f"the first difference is at {place}; the vendor can reuse nothing from there on"
+            )
+
+
 def _target(sent: SentRequest) -> str:
     """Method and path, without what asks for a stream: the model of a path is part of it."""
     return _METHOD.sub("", sent.endpoint.partition("?")[0])
 
 
 def prompt_keys(sent: SentRequest) -> Sequence[str]:
-    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API.
-
-    Args:
-        sent: the request.
-    """
+    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API."""
     method, _, target = sent.endpoint.partition(" ")
     api = find_api(method, target.partition("?")[0])
     if api is not None:

@@ -6,18 +6,22 @@ import asyncio
 import contextvars
 import inspect
 import os
+import re
+import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
+from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest, unanswered_message
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
@@ -27,10 +31,8 @@ from pytest_chatprompt.capture.recording.open_recording import (
     with_latency,
     with_recorded_latency,
 )
-from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.capture.volatile_values import VolatileValues
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
@@ -50,13 +52,7 @@ _NOTHING_SENT: Final = (
 
 
 def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """Let a provider send a request offline; `api` answers the requests of all clients meanwhile.
-
-    Raises:
-        ProviderError: the provider is not one, or returned something other than a response or a text.
-        CaptureError: nothing answers what it sent, or it was sent in a way that nothing can answer.
-        ReplayError: `api` replays, and nothing is recorded for a request.
-    """
+    """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
@@ -75,7 +71,7 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
                 raise error from None
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
             api.children.raise_error(failed)
-    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=api.taken_replies)
+    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=tuple(api.reply_queue.taken))
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
@@ -89,31 +85,21 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 ) -> Exchange:
     """Let a provider send a request to the real API. Safe between threads.
 
-    A response that does not say how long it took has the time that the provider took.
-
-    Args:
-        provider: an object with `send`, or a plain function; either may be async.
-        request: what to send.
-        router: sees the requests of all clients.
-        replies: queued by the test; they are given in place of the API's own.
-        api: forwards what child processes send to its server; `None` if there are none.
-        recording: replays and records what the API replies; `None` for neither.
-
-    Raises:
-        ProviderError: the provider is not one, returned something other than a response, or raised it itself.
-        BudgetError: the budget of the run does not allow it; the cost of an agent is not known.
-        CaptureError: a request of a child process could not be forwarded.
+    A response that does not say how long it took has the time that the provider took. `replies` are given in place of
+    the API's own; `api` forwards what child processes send to its server.
     """
     __tracebackhide__ = True
-    router.import_patches()
-    started_at = time.monotonic()
     budget = current_context().budget
     if isinstance(provider, AgentProvider):
         if budget is not None:
             raise BudgetError(
                 "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
-        learn = partial(_learn_secrets, router.redactor)
+
+        def learn(sent: httpx.Request) -> None:
+            router.redactor.add_request(sent.headers, sent.url)
+
+        started_at = time.monotonic()
         exchange = _run_agent(provider, request, router.redactor, learn, current_context())
     else:
         if budget is not None:
@@ -126,6 +112,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
                 requests = stack.enter_context(router.capture(replies, passes=passes, recording=recording))
                 if api is not None:
                     stack.enter_context(api.children.forward(router.handler(api.children.send)))
+                started_at = time.monotonic()
                 response = call_provider(provider, request)
         finally:
             # Even if the provider swallowed it.
@@ -139,12 +126,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 def capture_replayed(
     provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
 ) -> Exchange:
-    """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones.
-
-    Raises:
-        ReplayError: nothing is recorded for what it sent.
-        ProviderError, CaptureError: see `capture_offline`.
-    """
+    """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
     __tracebackhide__ = True
     if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
         replay = partial(replay_or_post, recording)
@@ -175,11 +157,7 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
 
 
 def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
-    """Let a provider send a request: an object with `send`, or a function. An async one is awaited.
-
-    Raises:
-        ProviderError: it is not a provider, or returned something other than a response or a text.
-    """
+    """Let a provider send a request: an object with `send`, or a function. An async one is awaited."""
     __tracebackhide__ = True
     response = send_function(provider)(request)
     if inspect.isawaitable(response):
@@ -233,16 +211,7 @@ def _run_agent(
 ) -> Exchange:
     """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
 
-    Args:
-        provider: the agent.
-        request: what to give it.
-        redactor: learns its variables.
-        answer: answers what it sends; `None` forwards that to the real API.
-        context: what to run it in.
-
-    Raises:
-        AgentError: the agent failed.
-        CaptureError: nothing answers what it sent, it could not be forwarded, or it sent nothing.
+    What it sends is given to `answer`, and forwarded to the real API where that returns `None`.
     """
     __tracebackhide__ = True
     redactor.add_agent_environment(provider.env)
@@ -283,5 +252,62 @@ def _run_agent(
     return Exchange(request, response, tuple(sent), invocation)
 
 
-def _learn_secrets(redactor: Redactor, request: httpx.Request) -> None:
-    redactor.add_request(request.headers, request.url)
+# --- what differs from run to run in what an agent sends
+
+_UUID: Final = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
+# Seconds since 1970, or their thousandths.
+_UNIX_TIME: Final = re.compile(r"(?<![\w.])(\d{10}(?:\.\d+)?|\d{13})(?![\w.]*\d)")
+_ISO_TIME: Final = r"(?<!\d)(?:{dates})(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)"
+_MILLISECONDS: Final = 1e11
+# Clocks are rounded, and two of them may differ.
+_TOLERANCE_SECONDS: Final = 2.0
+
+
+class VolatileValues:
+    """Placeholders for temporary folders, ids and times: `{id 1}` stands for the first UUID that the agent sent.
+
+    Args:
+        keep: the agent's task. A date or an id in it is part of the case, and stays.
+    """
+
+    def __init__(self, *, keep: str) -> None:
+        self._keep = keep
+        self._started = time.time()
+        self._ids: dict[str, str] = {}
+        folders = {tempfile.gettempdir(), str(Path(tempfile.gettempdir()).resolve())}
+        # As `tempfile` names them, for `AgentProvider.send`.
+        self._folder = re.compile(
+            rf"(?:{'|'.join(map(re.escape, sorted(folders, key=len, reverse=True)))})/chatprompt-[a-z0-9_]{{8}}"
+        )
+
+    def replace(self, data: Any) -> Any:
+        """Put the placeholders into JSON data; gives new data."""
+        match data:
+            case str():
+                # The document stays as it is: only its paths may hold what differs.
+                parts = data.split(self._keep) if self._keep else [data]
+                return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
+            case dict():
+                return {key: self.replace(value) for key, value in data.items()}
+            case list():
+                return [self.replace(item) for item in data]
+            case int() | float() if not isinstance(data, bool) and self._is_now(data):
+                return "{time}"
+        return data
+
+    def _replace_in_text(self, text: str) -> str:
+        text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)
+        text = _UNIX_TIME.sub(lambda match: "{time}" if self._is_now(float(match[0])) else match[0], text)
+        return re.sub(_ISO_TIME.format(dates="|".join(self._dates())), self._name_date_or_time, text)
+
+    def _name_date_or_time(self, match: re.Match[str]) -> str:
+        return "{date}" if len(match[0]) == len("2000-01-01") else "{time}"
+
+    def _dates(self) -> set[str]:
+        """The dates of the run, here and in UTC."""
+        moments = (self._started, time.time())
+        return {datetime.fromtimestamp(at, zone).date().isoformat() for at in moments for zone in (None, UTC)}
+
+    def _is_now(self, number: float) -> bool:
+        seconds = number / 1000 if number > _MILLISECONDS else number
+        return self._started - _TOLERANCE_SECONDS <= seconds <= time.time() + _TOLERANCE_SECONDS

@@ -121,7 +121,6 @@ class Exchange(NamedTuple):
     """What a provider sent for a request, and what it returned.
 
     Args:
-        request: what the provider was asked to send.
         response: what it returned; offline, a placeholder.
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.

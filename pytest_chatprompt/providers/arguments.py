@@ -1,7 +1,4 @@
-"""Checks the keyword arguments of a provider when it is made, so that a typo is found before a request is sent.
-
-Values are never converted.
-"""
+"""Checks the keyword arguments of a provider when it is made; values are never converted."""
 
 from __future__ import annotations
 
@@ -34,21 +31,10 @@ _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
 def check_settings(
     provider: object, settings: Mapping[str, Any], settings_type: type, lacking: Set[str] = frozenset()
 ) -> None:
-    """Refuse settings with an unknown name or an invalid value.
-
-    Args:
-        provider: the object that the settings were given to; errors name its class.
-        settings: the keyword arguments by name; an empty mapping is fine.
-        settings_type: the `TypedDict` that declares them, such as `ChatSettings`.
-        lacking: the names of it that this provider has not.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a value does not fit its annotation.
-    """
+    """Refuse settings with an unknown name or an invalid value, by the `TypedDict` that declares them."""
     check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
-        _check(provider, name, value, _adapter(_annotations(settings_type)[name]))
+        check_setting(provider, name, value, _annotations(settings_type)[name])
 
 
 def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
@@ -64,23 +50,9 @@ def check_names(provider: object, names: Iterable[str], settings_type: type, lac
 
 
 def check_setting(provider: object, name: str, value: object, annotation: Any) -> None:
-    """Refuse a keyword argument with an invalid value.
-
-    Args:
-        provider: the object that it was given to.
-        name: the argument's name.
-        value: the argument's value.
-        annotation: the type that it must have, as pydantic reads it: `Literal["a", "b"]`, `NonNegativeInt | None`.
-
-    Raises:
-        ValueError: the value does not fit the annotation.
-    """
-    _check(provider, name, value, _adapter(annotation))
-
-
-def _check(provider: object, name: str, value: object, adapter: TypeAdapter[Any]) -> None:
+    """Refuse a keyword argument with an invalid value."""
     try:
-        adapter.validate_python(value)
+        _adapter(annotation).validate_python(value)
     except ValidationError as error:
         problem = _first_problem(name, value, error)
         # `from None`: pydantic's own text shows the value, which may be a key.

@@ -1,8 +1,4 @@
-"""The context in which providers send: offline or not, what answers their requests, and what ends them.
-
-The default is the real network. Providers, their HTTP client and their retries ask `current_context()` and look nowhere
-else.
-"""
+"""The context in which providers send: offline or not, what answers their requests, and what ends them."""
 
 from __future__ import annotations
 
@@ -87,12 +83,7 @@ class Budget(Protocol):
     """What requests may cost together."""
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
-        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget.
-
-        Raises:
-            BudgetError: the budget does not suffice, or the price is not known.
-            RequestCancelledError: the request was cancelled.
-        """
+        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget."""
         ...
 
 

@@ -49,11 +49,7 @@ class TokenPrice:
                 )
 
     def cost_usd(self, usage: TokenUsage) -> float | None:
-        """What a request costs.
-
-        Returns:
-            US dollars; `None` if the input or the output is not known.
-        """
+        """What a request costs in US dollars; `None` if the input or the output is not known."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
@@ -76,12 +72,7 @@ def has_price_list() -> bool:
 def list_cost_usd(
     usage: TokenUsage, model: str, vendor: str, base_url: str, service_tier: str | None = None
 ) -> float | None:
-    """What a request costs by the list.
-
-    Returns:
-        US dollars; `None` if the list does not know the model, the input or output is not known, or the counts
-        contradict each other.
-    """
+    """What a request costs by the list; `None` if that lacks the model, or the counts are unknown or impossible."""
     if usage.input_tokens is None or usage.output_tokens is None or not has_price_list():
         return None
     from genai_prices import Usage, calc_price  # noqa: PLC0415
@@ -131,16 +122,9 @@ class Billing:
     price: TokenPrice | None = None
 
     def cost_usd(self, usage: TokenUsage, replied_model: str = "", service_tier: str | None = None) -> float | None:
-        """What a request costs.
+        """What a request costs in US dollars; `None` where the price or the usage is not known.
 
-        Args:
-            usage: its tokens.
-            replied_model: the model that the reply names; it counts where the list does not know the one that was
-                asked for, such as a deployment.
-            service_tier: the tier that the reply names; `None` for the usual one.
-
-        Returns:
-            US dollars; `None` where the price or the usage is not known.
+        The model that the reply names counts where the list does not know the one that was asked for.
         """
         if self.price is not None:
             return self.price.cost_usd(usage)

@@ -1,4 +1,4 @@
-"""`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns; and the texts of replies.
+"""What a provider must be able to do, what it returns, and the texts of replies.
 
 JSON can hold half a character (an escape of U+D800, a surrogate, without its other half), which no file, terminal or
 process boundary takes. Each becomes U+FFFD here.

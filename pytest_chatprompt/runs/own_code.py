@@ -171,7 +171,7 @@ class OwnCodeCapture:
         Returns:
             What to report; `""` if nothing is wrong.
         """
-        from pytest_chatprompt.capture.refusals import unanswered_message  # noqa: PLC0415
+        from pytest_chatprompt.capture.eval_api import unanswered_message  # noqa: PLC0415
 
         has_passed = call.excinfo is None
         if call.when == "setup" and has_passed:

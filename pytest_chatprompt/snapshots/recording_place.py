@@ -104,7 +104,7 @@ class RecordingPlace:
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none."""
-        recorded = None if recording is None else recording.take_response(lambda: self.exchange_sha256(exchange))
+        recorded = None if recording is None else recording.take_response(self.exchange_sha256(exchange))
         if recorded is None or recorded.response is None:
             return None
         return recorded.response.to_response(recorded.latency_seconds)

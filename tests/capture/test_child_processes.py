@@ -10,9 +10,8 @@ import httpx
 import pytest
 
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.clients.interceptor import let_pass
-from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.eval_api import ChildProcessCapture, EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
@@ -128,7 +127,7 @@ def test_errors_stay_when_it_is_closed() -> None:
         raise KeyError("mine")
 
     children = ChildProcessCapture(refuse, is_live=False)
-    assert children.errors == ()
+    assert children.errors == []
     children.close()
     with offline():
         assert httpx.post(f"{children.url}/openai/v1/chat/completions", json=BODY).status_code == 404

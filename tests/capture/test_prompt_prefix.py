@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.apis.table import API_NAMES, get_api
-from pytest_chatprompt.capture.prompt_cost import assert_conversation, find_break, find_break_of_conversation
+from pytest_chatprompt.capture.prompt_cost import assert_conversation, find_break
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 TOOL = {"name": "search", "description": "Searches.", "input_schema": {"type": "object"}}
@@ -161,15 +161,15 @@ def test_what_no_api_of_the_table_reads_is_compared_key_by_key() -> None:
 def test_a_conversation_that_goes_on_extends_the_request_before() -> None:
     messages = [{"role": "user", "content": text} for text in ("a", "b", "c")]
     requests = [SentRequest("POST /v1/chat/completions", {"messages": messages[:count]}) for count in (1, 2, 3)]
-    assert [find_break_of_conversation(one, other) for one, other in itertools.pairwise(requests)] == [
+    assert [find_break(one, other, must_go_on=True) for one, other in itertools.pairwise(requests)] == [
         None,
         None,
     ]
-    assert find_break_of_conversation(requests[0], requests[0]) is None
+    assert find_break(requests[0], requests[0], must_go_on=True) is None
     # One that is shorter than the one before is a beginning of it, and extends nothing.
-    assert find_break_of_conversation(requests[2], requests[1]) == "messages[2]"
+    assert find_break(requests[2], requests[1], must_go_on=True) == "messages[2]"
     grown = SentRequest("POST /v1/chat/completions", {"messages": [{"role": "user", "content": "ab"}]})
-    assert find_break_of_conversation(requests[0], grown) is None
+    assert find_break(requests[0], grown, must_go_on=True) is None
 
 
 def test_a_conversation_is_asserted_request_by_request() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.volatile_values import VolatileValues
+from pytest_chatprompt.capture.provider_capture import VolatileValues
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 
 ONE, TWO = "01a20088-82d3-7980-afe4-157868d84e96", "E0871D90-1617-4200-9295-fdaca94c48af"

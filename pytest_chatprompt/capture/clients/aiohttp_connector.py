@@ -1,9 +1,4 @@
-"""aiohttp: the connectors of its client sessions.
-
-The seam is `BaseConnector.connect`: it knows the whole request before anything is sent, and what it returns is a
-connection. For a request that is taken, that is one whose transport forgets what is written and gives the reply.
-Connectors to Unix sockets and named pipes are left alone.
-"""
+"""aiohttp: the seam is `BaseConnector.connect`, which knows the whole request before anything is sent."""
 
 from __future__ import annotations
 
@@ -144,10 +139,6 @@ class _ReplyTransport(asyncio.Transport):
             self._expects_continue = False
             self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def writelines(self, list_of_data: Any) -> None:
-        """Forget some bytes of the request."""
-        self.write(list_of_data)
-
     def is_closing(self) -> bool:
         """Whether the client has closed the connection."""
         return self._is_closing
@@ -161,9 +152,7 @@ class _ReplyTransport(asyncio.Transport):
             self._task.cancel()
         self._loop.call_soon(self._protocol.connection_lost, None)
 
-    def abort(self) -> None:
-        """End the reply, read or not."""
-        self.close()
+    abort = close
 
     def pause_reading(self) -> None:
         """Wait: the client reads slower than the reply comes."""
@@ -172,11 +161,6 @@ class _ReplyTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         """Let the reply go on."""
         self._reading.set()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return no information: this transport has no socket."""
-        del name
-        return default
 
 
 @contextmanager

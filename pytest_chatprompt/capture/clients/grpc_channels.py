@@ -1,15 +1,11 @@
-"""grpc: its channels send through C, where no audit event says so, and nothing here can answer them.
-
-So each channel raises the event that a socket of Python raises for a connection, with its own target: when it is made,
-and when something is called on one that was made before. What becomes of it is the network guard's to say, which has
-these patches for as long as it is active: targets on this machine and allowed hosts pass, others are errors.
-"""
+"""grpc: its channels send through C, so each raises the audit event of a connection for the network guard to judge."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 from types import ModuleType
 from typing import Any, Final
@@ -24,7 +20,6 @@ _CALLABLES: Final = tuple(
     f"{name}MultiCallable" for name in ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream")
 )
 _SYNC_CALLABLES: Final = (*(f"_{name}" for name in _CALLABLES), "_SingleThreadedUnaryStreamMultiCallable")
-_SYNC_CALLS: Final = ("__call__", "with_call", "future")
 
 
 def _audit(target: str) -> None:
@@ -55,19 +50,16 @@ def _called(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _patches(module: ModuleType) -> tuple[Patch, ...]:
-    return _patches_of(module, _SYNC_CALLABLES, _SYNC_CALLS)
-
-
-def _async_patches(module: ModuleType) -> tuple[Patch, ...]:
-    return _patches_of(module, _CALLABLES, ("__call__",))
-
-
-def _patches_of(module: ModuleType, callables: Iterable[str], calls: Iterable[str]) -> tuple[Patch, ...]:
+def _patches(callables: Iterable[str], calls: Iterable[str], module: ModuleType) -> tuple[Patch, ...]:
     # These classes are not public: another version of grpc may lack one, and still has to be imported.
     owners = [owner for name in callables if (owner := getattr(module, name, None)) is not None]
     patches = [Patch(owner, name, _called) for owner, name in product(owners, calls)]
     return (Patch(module.Channel, "__init__", _made), *patches)
 
 
-CHANNELS: Final = Patching({"grpc._channel": _patches, "grpc.aio._channel": _async_patches})
+CHANNELS: Final = Patching(
+    {
+        "grpc._channel": partial(_patches, _SYNC_CALLABLES, ("__call__", "with_call", "future")),
+        "grpc.aio._channel": partial(_patches, _CALLABLES, ("__call__",)),
+    }
+)

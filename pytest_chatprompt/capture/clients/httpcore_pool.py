@@ -1,8 +1,4 @@
-"""httpcore and httpcore2: the connection pools below httpx and httpx2.
-
-The seam is `handle_request` of their two public pools; those for proxies inherit it. In-memory transports of httpx, and
-mocks of its transports, lie above and are never taken; nor are sockets of the file system.
-"""
+"""httpcore and httpcore2: the seam is `handle_request` of their two pools, below httpx and httpx2."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
+from pytest_chatprompt.capture.clients.interceptor import Patch, awaited, current_interceptor, run_now
 from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url
 
 # httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
@@ -23,18 +19,20 @@ _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace."""
 
+    async def answer(pool: Any, request: Any, body: bytes, ask: Callable[..., Any], send: Callable[..., Any]) -> Any:
+        request.stream = _Body(body)
+        with _own_errors(module):
+            response = await awaited(ask(_read_request(module, request, body)))
+        if response is None:
+            return await awaited(send(pool, request))
+        return _response(module, RawReply(response, request.method.decode("ascii")))
+
     def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_request(self: Any, request: Any) -> Any:
             interceptor = current_interceptor()
             if interceptor is None or _is_local(self) or _is_refused(request):
                 return original(self, request)
-            body = _Body(b"".join(request.stream))
-            request.stream = body
-            with _own_errors(module):
-                response = interceptor.handle(_read_request(module, request, body.content))
-            if response is None:
-                return original(self, request)
-            return _response(module, RawReply(response, request.method.decode("ascii")))
+            return run_now(answer(self, request, b"".join(request.stream), interceptor.handle, original))
 
         return handle_request
 
@@ -43,13 +41,8 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
             interceptor = current_interceptor()
             if interceptor is None or _is_local(self) or _is_refused(request):
                 return await original(self, request)
-            body = _Body(b"".join([chunk async for chunk in request.stream]))
-            request.stream = body
-            with _own_errors(module):
-                response = await interceptor.handle_async(_read_request(module, request, body.content))
-            if response is None:
-                return await original(self, request)
-            return _response(module, RawReply(response, request.method.decode("ascii")))
+            body = b"".join([chunk async for chunk in request.stream])
+            return await answer(self, request, body, interceptor.handle_async, original)
 
         return handle_async_request
 

@@ -1,8 +1,4 @@
-"""Give the requests of every HTTP client of this process to an interceptor, for a while.
-
-Not seen: requests that an in-memory transport or a mock answers above the seams, and what sends through no HTTP library
-of the table.
-"""
+"""Give the requests of every HTTP client of this process to an interceptor, for a while."""
 
 from __future__ import annotations
 
@@ -27,11 +23,7 @@ PATCHING: Final = Patching(SEAMS)
 
 @contextmanager
 def intercept_clients(interceptor: Interceptor) -> Iterator[None]:
-    """Give the requests of all clients of this process to an interceptor, also of clients that were made before.
-
-    Nothing is imported, and nothing stays patched. If several are entered, the last one gets the requests; what it lets
-    pass goes to the network.
-    """
+    """Give the requests of all clients of this process to an interceptor; of several, the last one gets them."""
     PATCHING.start()
     try:
         with interceptor_entered(interceptor):

@@ -8,15 +8,20 @@ import importlib.machinery
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import isawaitable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import httpx
+
+    Send = Callable[[httpx.Request], httpx.Response | Awaitable[httpx.Response]]
+
+T = TypeVar("T")
 
 # Packages of mocks that replace the same methods as we do. The user's mocks win.
 _MOCKS: Final = ("respx", "vcr", "unittest")
@@ -182,12 +187,25 @@ def interceptor_entered(interceptor: Interceptor) -> Iterator[None]:
 
 @contextmanager
 def let_pass() -> Iterator[None]:
-    """Send the requests of the calling thread or task to the network, without an interceptor.
-
-    For code that forwards what it has intercepted, and for a library that sends through another one.
-    """
+    """Send the requests of the calling thread or task to the network, without an interceptor."""
     token = _lets_pass.set(True)
     try:
         yield
     finally:
         _lets_pass.reset(token)
+
+
+def run_now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never has to wait: what an async client shares with a sync one."""
+    results: list[T] = []
+
+    async def run() -> None:
+        results.append(await coroutine)
+
+    list(run().__await__())
+    return results[0]
+
+
+async def awaited(value: T | Awaitable[T]) -> T:
+    """What a function has returned, be it async or not."""
+    return await value if isawaitable(value) else value

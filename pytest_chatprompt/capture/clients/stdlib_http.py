@@ -1,8 +1,4 @@
-"""`http.client`: the connections of the standard library, below `urllib.request`.
-
-The seam is the socket: a connection that is about to connect, or to send on a socket from before, gets one that
-collects the request and gives the reply. Subclasses that connect in their own way, such as urllib3's, are left alone.
-"""
+"""`http.client`: the seam is the socket, which collects the request and gives the reply, `urllib.request` included."""
 
 from __future__ import annotations
 
@@ -110,7 +106,7 @@ class _CollectingSocket:
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
         reply = RawReply(response, request.method)
-        reply.closes_connection = True
+        reply.close_connection()
         return reply_file(reply)
 
     def close(self) -> None:
@@ -126,13 +122,13 @@ class _CollectingSocket:
 
     def _request(self, data: bytes) -> httpx.Request:
         connection: Any = self._connection
-        parsed = parse_request(data)
+        method, target, headers, content = parse_request(data)
         scheme = "https" if isinstance(connection, HTTPSConnection) else "http"
         # `set_tunnel` keeps the real host here, and the proxy's in `host`.
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
-        url = join_url(scheme, host, port, parsed.target)
-        return build_request("http.client", parsed.method, url, parsed.headers, parsed.content)
+        url = join_url(scheme, host, port, target)
+        return build_request("http.client", method, url, headers, content)
 
     def _connect(self) -> Any:
         connection = self._connection

@@ -1,7 +1,6 @@
-"""urllib3: the connection pool below requests and botocore.
+"""urllib3: the seam is `HTTPConnectionPool.urlopen`, below requests and botocore.
 
-The seam is `HTTPConnectionPool.urlopen`, which is public; the pools of HTTPS and of botocore inherit it. Retries and
-redirects happen within this method. So they are done here for replies, by urllib3's own rules (`urllib3.util.Retry`).
+Retries and redirects happen within this method. So they are done here for replies, by urllib3's own rules.
 """
 
 from __future__ import annotations
@@ -71,13 +70,9 @@ class _Call:
     """A call of `urlopen`.
 
     Args:
-        module: `urllib3.connectionpool`.
-        pool: whose method is called.
-        method: the method.
         url: path and query, or the whole URL for a proxy.
         body: a body that can be sent several times.
         headers: `None` for the pool's own.
-        options: the other arguments.
     """
 
     module: ModuleType

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from types import SimpleNamespace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import httpx
 
@@ -53,11 +53,8 @@ class RawReply:
     """An HTTP response as the bytes that a server would send.
 
     Attributes:
-        status: the status code.
-        reason: the reason phrase.
         headers: with the length that the body really has.
         body: the whole body; `None` if it is a stream.
-        closes_connection: whether the client is asked to send its next request on a connection of its own.
     """
 
     def __init__(self, response: httpx.Response, method: str) -> None:
@@ -65,7 +62,6 @@ class RawReply:
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
         self.headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
         self.body: bytes | None = None
-        self.closes_connection = False
         self._response = response
         if method == "HEAD" or self.status in _NO_BODY:
             self.body = b""
@@ -82,6 +78,11 @@ class RawReply:
         if not any(name.lower() == b"content-length" and value == length[1] for name, value in self.headers):
             self._drop_headers(b"content-length")
             self.headers.append(length)
+
+    def close_connection(self) -> None:
+        """Ask the client to send its next request on a connection of its own."""
+        self._drop_headers(b"connection")
+        self.headers.append((b"Connection", b"close"))
 
     def _drop_headers(self, name: bytes) -> None:
         self.headers = [each for each in self.headers if each[0].lower() != name]
@@ -117,72 +118,49 @@ class RawReply:
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
-        headers = self.headers
-        if self.closes_connection:
-            headers = [*(each for each in headers if each[0].lower() != b"connection"), (b"Connection", b"close")]
-        if self._is_chunked:
-            headers = [*headers, (b"Transfer-Encoding", b"chunked")]
+        headers = [*self.headers, *([(b"Transfer-Encoding", b"chunked")] if self._is_chunked else [])]
         lines = [b"HTTP/1.1 %d %s" % (self.status, self.reason), *(b"%s: %s" % header for header in headers)]
         return b"\r\n".join([*lines, b"", b""])
 
     def framed(self) -> Iterator[bytes]:
-        """The whole reply, as HTTP/1.1."""
-        if self.body is not None:
-            yield self.head() + self.body
-            return
+        """The whole reply, as HTTP/1.1; parts may be empty."""
         yield self.head()
-        for chunk in self.chunks():
-            if chunk:
-                yield self._frame(chunk)
-        if self._is_chunked:
-            yield _LAST_CHUNK
+        for chunk in self.chunks() if self.body is None else (self.body,):
+            yield self._frame(chunk)
+        yield _LAST_CHUNK if self._is_chunked else b""
 
     async def async_framed(self) -> AsyncIterator[bytes]:
         """A reply that is a stream, as HTTP/1.1."""
         yield self.head()
         async for chunk in self.async_chunks():
-            if chunk:
-                yield self._frame(chunk)
-        if self._is_chunked:
-            yield _LAST_CHUNK
+            yield self._frame(chunk)
+        yield _LAST_CHUNK if self._is_chunked else b""
 
     @property
     def _is_chunked(self) -> bool:
         return self.body is None and all(name.lower() != b"content-length" for name, _ in self.headers)
 
     def _frame(self, chunk: bytes) -> bytes:
-        return b"%x\r\n%s\r\n" % (len(chunk), chunk) if self._is_chunked else chunk
+        return b"%x\r\n%s\r\n" % (len(chunk), chunk) if chunk and self._is_chunked else chunk
 
 
 def error_reply(status: int, text: str) -> httpx.Response:
-    """A reply with an error, in a shape that the SDKs of all vendors show.
-
-    They send a request again where the status is 408, 409, 429, or 500 and more.
-    """
+    """A reply with an error, in a shape that the SDKs of all vendors show."""
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
     # Clients that do not read the body show the reason.
     return httpx.Response(status, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})
 
 
-class ParsedRequest(NamedTuple):
-    """The parts of a request."""
-
-    method: str
-    target: str
-    headers: list[tuple[bytes, bytes]]
-    content: bytes
-
-
-def parse_request(data: bytes) -> ParsedRequest:
-    """Parse a request."""
+def parse_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]], bytes]:
+    """Parse a request: its method, target, headers and body."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode("latin-1").split(" ", 2)
     headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
     if any(name.lower() == b"transfer-encoding" and value.lower() == b"chunked" for name, value in headers):
         body = b"".join(_unchunked(body))
-    return ParsedRequest(method, target, headers, body)
+    return method, target, headers, body
 
 
 def _unchunked(body: bytes) -> Iterator[bytes]:

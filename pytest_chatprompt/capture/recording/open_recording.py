@@ -1,8 +1,4 @@
-"""`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
-
-A reply belongs to a request with the same hash, in the recorded order where requests are equal. A streamed reply goes
-on to the client as it comes; the recording has it once it is read.
-"""
+"""`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones."""
 
 from __future__ import annotations
 
@@ -10,14 +6,15 @@ import copy
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import let_pass
-from pytest_chatprompt.capture.recording.metering import MeteredRequest
+from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
+from pytest_chatprompt.capture.prompt_cost import estimate_tokens
+from pytest_chatprompt.capture.recording.metering import billing_of, read_usage
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,
@@ -28,18 +25,16 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError, ReplayError
-from pytest_chatprompt.providers.context import Budget
+from pytest_chatprompt.providers.context import Budget, Reservation
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, trusted_certificates
 from pytest_chatprompt.providers.http.retry import is_retryable_status
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.prices import Billing
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.clients.interceptor import Send
 
-def _unmasked(data: Any) -> Any:
-    return data
-
-
-def _describe(sent: SentRequest) -> str:
-    return f"nothing is recorded for {sent.endpoint}"
+_FIRST_ERROR: Final = 400
 
 
 class PendingReply:
@@ -52,36 +47,45 @@ class PendingReply:
 
     def __init__(self, request: RecordedRequest) -> None:
         self._request = request
-        self._metered: MeteredRequest | None = None
         self._started_at = time.monotonic()
+        self._billing: Billing | None = None
+        self._reservation: Reservation | None = None
+        self._sent_bytes = 0
         self.exchange: RecordedExchange | None = None
         self.is_repeated = False
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
         """Reserve a part of the budget of the run for the request, which is about to be sent."""
-        self._metered = MeteredRequest(budget, request)
+        self._billing = None if budget is None else billing_of(request)
+        if budget is not None and self._billing is not None:
+            self._sent_bytes = len(request.content)
+            # Its own thread may be the one that ends those in flight.
+            self._reservation = budget.reserve(self._billing)
 
     def fail(self, size: int = 0) -> None:
         """Note that no whole reply came; nothing of it if it never began, so that it has cost nothing."""
-        if self._metered is not None:
-            self._metered.finish(None, size)
+        self._pay(None, size)
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
-        """Put the reply into its place in the recording.
+        """Put the reply, of which the body is what was read, into its place in the recording."""
+        reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
+        seconds = rounded(time.monotonic() - self._started_at)
+        self.exchange = RecordedExchange(request=self._request, reply=reply, latency_seconds=seconds)
+        self._pay(reply, len(body))
 
-        Args:
-            status: the status code.
-            content_type: as the API sent it.
-            body: the part that was read.
-            is_complete: whether that is all of it.
-        """
-        self.exchange = RecordedExchange(
-            request=self._request,
-            reply=RecordedReply.of(status, content_type, body, is_complete=is_complete),
-            latency_seconds=rounded(time.monotonic() - self._started_at),
-        )
-        if self._metered is not None:
-            self._metered.finish(self.exchange.reply, len(body))
+    def _pay(self, reply: RecordedReply | None, size: int) -> None:
+        """Spend what the request has cost: nothing if the API was not reached, or replied with an error."""
+        if self._reservation is None or self._billing is None:
+            return
+        if reply.status >= _FIRST_ERROR if reply is not None else not size:
+            self._reservation.release()
+            return
+        usage = read_usage({} if reply is None else reply.content)
+        if usage.input_tokens is None:
+            usage = TokenUsage(input_tokens=estimate_tokens(self._sent_bytes), output_tokens=estimate_tokens(size))
+        # Embeddings have no output.
+        usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
+        self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
 
 
 class OpenRecording:
@@ -93,10 +97,8 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
-        others: what is recorded for other answers of the case, and is never given.
 
     Attributes:
-        others: see above.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
         budget_errors: why requests were not sent, in order.
     """
@@ -106,9 +108,9 @@ class OpenRecording:
         recorded: Iterable[RecordedExchange] = (),
         *,
         sends: bool,
-        mask: Mask = _unmasked,
+        mask: Mask = lambda data: data,
         base_url: Any = None,
-        describe_missing: Callable[[SentRequest], str] = _describe,
+        describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}",
         others: tuple[RecordedExchange, ...] = (),
     ) -> None:
         self.sends = sends
@@ -116,15 +118,12 @@ class OpenRecording:
         self.base_url = base_url
         self._mask = mask
         self._describe_missing = describe_missing
-        self._waiting: dict[str, deque[tuple[RecordedExchange, RecordedReply]]] = defaultdict(deque)
+        # By the hash of the request, and whether it has the reply to that or the answer of an agent.
+        self._waiting: dict[tuple[str, bool], deque[RecordedExchange]] = defaultdict(deque)
         self.budget: Budget | None = None
         self.budget_errors: list[BudgetError] = []
-        self._responses: dict[str, deque[RecordedExchange]] = defaultdict(deque)
         for exchange in recorded:
-            if exchange.reply is not None:
-                self._waiting[exchange.request.sha256].append((exchange, exchange.reply))
-            else:
-                self._responses[exchange.request.sha256].append(exchange)
+            self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
         # What was replayed or sent, in the order of the requests.
         self._entries: list[RecordedExchange | PendingReply] = []
         self._parts: list[OpenRecording] = []
@@ -133,8 +132,7 @@ class OpenRecording:
     def part(self, base_url: Any = None) -> OpenRecording:
         """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
 
-        What parts gave and took comes after what this recording itself did, in the order in which the parts were made,
-        whatever thread each is used in.
+        That comes after what this recording itself did, in the order in which the parts were made.
         """
         part = copy.copy(self)
         part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
@@ -147,30 +145,25 @@ class OpenRecording:
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request, or else a place for the reply that is about to come.
-
-        Raises:
-            ReplayError: no reply is recorded, and nothing may be sent.
-        """
+        """Take the recorded reply to a request, or else a place for the reply that is about to come."""
         request = recorded_request(sent, self._mask)
         with self._lock:
-            waiting = self._waiting.get(request.sha256)
-            if waiting:
-                exchange, reply = waiting.popleft()
-                self._entries.append(exchange)
-                return reply
+            exchange = self._take(request.sha256, is_reply=True)
+            if exchange is not None and exchange.reply is not None:
+                return exchange.reply
             if self.sends:
                 pending = PendingReply(request)
                 self._entries.append(pending)
                 return pending
         raise ReplayError(self._describe_missing(sent))
 
-    def take_response(self, sha256: Callable[[], str]) -> RecordedExchange | None:
+    def take_response(self, sha256: str) -> RecordedExchange | None:
         """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none."""
-        if not self._responses:
-            return None
+        return self._take(sha256, is_reply=False)
+
+    def _take(self, sha256: str, *, is_reply: bool) -> RecordedExchange | None:
         with self._lock:
-            waiting = self._responses.get(sha256())
+            waiting = self._waiting.get((sha256, is_reply))
             if not waiting:
                 return None
             exchange = waiting.popleft()
@@ -203,8 +196,7 @@ class OpenRecording:
     def unused(self) -> tuple[RecordedExchange, ...]:
         """The recorded exchanges that no request asked for."""
         with self._lock:
-            replies = [exchange for waiting in self._waiting.values() for exchange, _ in waiting]
-            return (*replies, *(exchange for waiting in self._responses.values() for exchange in waiting))
+            return tuple(exchange for waiting in self._waiting.values() for exchange in waiting)
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
@@ -261,37 +253,13 @@ def _copy(request: httpx.Request) -> httpx.Request:
     )
 
 
-def replay_or_send(
-    recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]
-) -> httpx.Response:
-    """Answer a request of a sync client.
-
-    Args:
-        recording: of its test.
-        request: its body has been read.
-        send: sends it, and gives the response, whose stream is not read yet.
-
-    Raises:
-        ReplayError: nothing is recorded for it, and nothing may be sent.
-        BudgetError: the budget of the run does not allow it.
-    """
+async def replay_or_send(recording: OpenRecording, request: httpx.Request, send: Send) -> httpx.Response:
+    """Answer a request, whose body has been read; `send` gives a response whose stream is not read yet."""
     reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
     with _metered(recording, reply, request):
-        response = send(request)
-    return _forwarded(request, response, reply)
-
-
-async def replay_or_send_async(
-    recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], Awaitable[httpx.Response]]
-) -> httpx.Response:
-    """Answer a request of an async client; see `replay_or_send`."""
-    reply = recording.take(recording.read_request(request))
-    if isinstance(reply, RecordedReply):
-        return reply.to_response(request)
-    with _metered(recording, reply, request):
-        response = await send(request)
+        response = await awaited(send(request))
     return _forwarded(request, response, reply)
 
 

@@ -129,10 +129,10 @@ def _write_aws_event(event: Mapping[str, Any]) -> bytes:
 
 _FORMATS: Final[Mapping[str, EventFormat]] = {
     "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
-    "application/x-ndjson": EventFormat(_read_json_lines, _write_json_line),
-    "application/ndjson": EventFormat(_read_json_lines, _write_json_line),
-    "application/jsonl": EventFormat(_read_json_lines, _write_json_line),
-    "application/stream+json": EventFormat(_read_json_lines, _write_json_line),
+    **dict.fromkeys(
+        ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"),
+        EventFormat(_read_json_lines, _write_json_line),
+    ),
     "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
 }
 
@@ -145,11 +145,7 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
 
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
-    """The content that a recording keeps.
-
-    Returns:
-        One of the keys `body`, `events`, `text` and `base64`.
-    """
+    """The content that a recording keeps: one of the keys `body`, `events`, `text` and `base64`."""
     if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
         return _text_or_base64(body)
     try:
@@ -242,7 +238,6 @@ class RecordedReply(_Data):
     """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has exactly one.
 
     Attributes:
-        status: the status code.
         content_type: as the API sent it; `""` for none.
         is_complete: whether it was read to its end.
         body: JSON data.
@@ -321,8 +316,6 @@ class RecordedExchange(_Data):
 
     Attributes:
         repeat: which of the answers of a repeated case it belongs to, from 1.
-        request: the request.
-        reply: what an API replied.
         response: what an agent answered.
         latency_seconds: from the request to the last byte of the reply.
     """

@@ -1,8 +1,4 @@
-"""Secret names and values: what is a secret by its name, by its value, and by where it stands.
-
-One table of names serves snapshots, recordings, variables, headers and URLs. The rules are for people to know, so they
-look at the kinds of characters, not at entropy: docs/security.md states them.
-"""
+"""Secret names and values: what is a secret by its name, by its value, and by where it stands; see docs/security.md."""
 
 from __future__ import annotations
 
@@ -95,21 +91,13 @@ def _words(name: str) -> list[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable or header says that its value is secret: `OPENAI_API_KEY`, `DB_PASS`, `x-api-key`.
-
-    Args:
-        name: in any case and style.
-    """
+    """Whether the name of a variable or header says that its value is secret: `DB_PASS`, `x-api-key`."""
     return kind_of_variable(name) is not None
 
 
 @lru_cache(maxsize=4096)
 def kind_of_variable(name: str) -> SecretKind | None:
-    """What the name of a variable or header says of its value; `None` if it does not say that it is secret.
-
-    Args:
-        name: in any case and style.
-    """
+    """What the name of a variable or header says of its value; `None` if it does not say that it is secret."""
     words = _words(name)
     if not words or words[-1] in _ABOUT_SECRETS or name in _OTHER_NAMES:
         return None
@@ -132,9 +120,6 @@ def has_key_inside(name: str) -> bool:
     """Whether the name of a variable has the word `key` before its end: `OPENAI_KEY_EU`, `KEY_OPENAI`.
 
     What stands behind it may say anything, so only the value tells whether that is secret.
-
-    Args:
-        name: in any case and style.
     """
     if is_about_secret(name):
         return False
@@ -146,11 +131,7 @@ def has_key_inside(name: str) -> bool:
 
 
 def is_about_secret(name: str) -> bool:
-    """Whether a name says that its value is about a secret, and is none: `key_id`, `TOKEN_URL`.
-
-    Args:
-        name: in any case and style.
-    """
+    """Whether a name says that its value is about a secret, and is none: `key_id`, `TOKEN_URL`."""
     words = _words(name)
     return bool(words) and words[-1] in _ABOUT_SECRETS
 
@@ -160,9 +141,6 @@ def kind_of_key(name: str) -> SecretKind | None:
     """What a key of a body says of its value; `None` if it does not say that it is secret.
 
     Bodies hold tool parameters, ids and signatures of thoughts under the same names, so most names are uncertain.
-
-    Args:
-        name: in any case and style.
     """
     if name.lower() == _UNCERTAIN_IN_BODIES:
         return SecretKind.UNCERTAIN
@@ -182,11 +160,7 @@ def kind_of_key(name: str) -> SecretKind | None:
 
 
 def is_secret_parameter(name: str) -> bool:
-    """Whether the value of a query parameter is hidden: `key`, `sig`, `access_token`, `subscription-key`.
-
-    Args:
-        name: in any case and style.
-    """
+    """Whether the value of a query parameter is hidden: `key`, `sig`, `access_token`, `subscription-key`."""
     return kind_of_variable(name) is not None or name.lower() == _UNCERTAIN_IN_BODIES
 
 
@@ -233,12 +207,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGN
 
 
 def looks_secret(value: str, kind: SecretKind) -> bool:
-    """Whether a value is a secret, and not a short text, a number, words, a path, a URL or a placeholder.
-
-    Args:
-        value: without white space around it.
-        kind: what the name of the value says.
-    """
+    """Whether a value is a secret, and not a short text, a number, words, a path, a URL or a placeholder."""
     if len(value) < MIN_SECRET_LENGTH or len(set(value)) < _MIN_DIFFERENT_CHARACTERS:
         return False
     if any(pattern.fullmatch(value) for pattern in (_NUMBER, _ONE_WORD, _PLACEHOLDER)):
@@ -257,11 +226,7 @@ def looks_secret(value: str, kind: SecretKind) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value looks secret under any name: long, of letters and digits, and neither words nor a UUID.
-
-    Args:
-        value: without white space around it.
-    """
+    """Whether a value looks secret under any name: long, of letters and digits, and neither words nor a UUID."""
     return (
         len(value) >= _MIN_TOKEN_LENGTH
         and _RANDOM.fullmatch(value) is not None
@@ -271,11 +236,7 @@ def looks_random(value: str) -> bool:
 
 
 def is_example(value: str) -> bool:
-    """Whether a value is a known example of documents, a masked secret, or one character over and over.
-
-    Args:
-        value: a secret, or what looks like one.
-    """
+    """Whether a value is a known example of documents, a masked secret, or one character over and over."""
     return _EXAMPLE.fullmatch(value) is not None or _share_of_steps(value, 0) > 1 / 2
 
 
@@ -291,11 +252,7 @@ def _share_of_steps(value: str, step: int) -> float:
 
 
 def names_data(value: str) -> bool:
-    """Whether a value that looks random names data: it is a hash, a path or a name of a file, or the cursor of a page.
-
-    Args:
-        value: of a key of a body that may be a secret's or not, such as `key` and `token`.
-    """
+    """Whether a value that looks random is a hash, a path or a name of a file, or the cursor of a page."""
     if _DIGEST.fullmatch(value) or _FILE_EXTENSION.search(value):
         return True
     parts = value.split("/")
@@ -333,12 +290,7 @@ _ASSIGNMENT: Final = re.compile(
 
 
 def secrets_of_variable(name: str, value: str) -> Iterator[str]:
-    """Find the secrets in an environment variable.
-
-    Args:
-        name: its name.
-        value: its value; white space around it does not count.
-    """
+    """Find the secrets in an environment variable."""
     value = value.strip()
     if len(value) < MIN_SECRET_LENGTH or name == NAME_OF_TEST:
         return
@@ -361,12 +313,7 @@ def secrets_of_variable(name: str, value: str) -> Iterator[str]:
 
 
 def secrets_of_header(name: str, value: str) -> Iterator[str]:
-    """Find the credentials in a header of a request.
-
-    Args:
-        name: in any case.
-        value: a scheme may stand in front of the credential: `Bearer ...`.
-    """
+    """Find the credentials in a header of a request."""
     kind = kind_of_variable(name)
     if kind is None or "signature=" in value.lower():
         # A signature is another one for each request, and no secret once the request was sent.
@@ -390,11 +337,7 @@ def secrets_of_header(name: str, value: str) -> Iterator[str]:
 
 
 def secrets_of_url(url: str) -> Iterator[str]:
-    """Find the password of a URL, and its query parameters with a secret's name.
-
-    Args:
-        url: as it is sent, percent-encoded; a longer text that holds URLs is fine too.
-    """
+    """Find the password of a URL, and its query parameters with a secret's name; a longer text may hold URLs."""
     for user, password in _USER_INFO.findall(url):
         if password and looks_secret(unquote(password), SecretKind.PHRASE):
             yield unquote(password)
@@ -438,12 +381,7 @@ def _assigned(value: str) -> Iterator[str]:
 
 
 def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
-    """The values of secret names in a JSON document, such as the key file of a service account.
-
-    Args:
-        data: the document, or a part of it.
-        is_inside_secret: whether the name of a secret stands around it: `{"api_keys": {"prod": ...}}`.
-    """
+    """The values of secret names in a JSON document, such as the key file of a service account."""
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         if not isinstance(value, str):
             is_secret = is_inside_secret or kind_of_variable(str(name)) is not None

@@ -1,9 +1,4 @@
-"""Redaction: keep secrets out of snapshots, recordings and reports.
-
-Environment variables, headers and URLs teach a `Redactor` which values are secret. It searches data that is about to be
-written for these, for tokens of a known shape and for values under the name of a secret. A snapshot with a secret is
-refused; in a recording and in a report `[secret]` stands in its place. docs/security.md says what it finds.
-"""
+"""Redaction: find secrets in data that is about to be written, and take them out of recordings and reports."""
 
 from __future__ import annotations
 
@@ -14,19 +9,26 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from pytest_chatprompt.capture.secrets.names import (
     MIN_SECRET_LENGTH,
+    SecretKind,
     is_secret_name,
+    kind_of_key,
+    looks_random,
+    looks_secret,
+    names_data,
     secrets_of_header,
     secrets_of_url,
     secrets_of_variable,
 )
-from pytest_chatprompt.capture.secrets.payload import OUTER_STARTS, Payload, decoded, place_text
-from pytest_chatprompt.capture.secrets.shapes import find_tokens
-from pytest_chatprompt.providers.http.request_body import BINARY_KEY
+from pytest_chatprompt.capture.secrets.shapes import Token, find_tokens
+from pytest_chatprompt.providers.http.request_body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 
 if TYPE_CHECKING:
     import httpx
@@ -58,18 +60,8 @@ class FoundSecret(NamedTuple):
     what: str
 
 
-class _Hit(NamedTuple):
-    start: int
-    end: int
-    what: str
-
-
 def secret_forms(secret: str) -> tuple[str, ...]:
-    """The ways in which a secret may be written.
-
-    Args:
-        secret: any text; white space around it does not count.
-    """
+    """The ways in which a secret may be written."""
     plain = secret.strip()
     data = _bytes(plain)
     forms = [plain]
@@ -123,12 +115,7 @@ class SecretForms:
         self._by_block: dict[int, list[str]] = {}
 
     def add(self, secret: str, what: str) -> None:
-        """Add the forms of a secret; one that is known already keeps its name.
-
-        Args:
-            secret: any text.
-            what: what it is: `the value of the environment variable OPENAI_API_KEY`.
-        """
+        """Add the forms of a secret; one that is known already keeps its name."""
         for form in secret_forms(secret):
             if form in self._names:
                 continue
@@ -140,11 +127,7 @@ class SecretForms:
                 self._by_block.setdefault(block, []).append(form)
 
     def within(self, text: str) -> list[tuple[str, str]]:
-        """The forms that stand in a text, each with what it is.
-
-        Args:
-            text: any text.
-        """
+        """The forms that stand in a text, each with what it is."""
         candidates: Iterable[str] = self._names
         if len(self._names) > _FEW_FORMS:
             data = text.encode(errors="surrogatepass")
@@ -152,6 +135,179 @@ class SecretForms:
             found = self._by_block.keys() & blocks
             candidates = dict.fromkeys(form for block in found for form in self._by_block[block])
         return [(form, self._names[form]) for form in tuple(candidates) if form in text]
+
+
+# --- where secrets may stand in JSON data
+
+# A place in JSON data: the place around it, and the key or index in that. `None` is the whole.
+Place = tuple[Any, str | int] | None
+
+_LONGEST_WORD: Final = 32
+_SPECIAL_KEYS: Final = frozenset({BINARY_KEY, PARTS_KEY, "argv", "name", "reply", "request"})
+# What strings begin with that hold other strings: URLs, JSON, XML.
+OUTER_STARTS: Final = ("http", "{", "[", "<")
+_XML_ELEMENT: Final = re.compile(r"<(\w+)>([^<>\s]+)</\1>")
+# Keys beside a `token` that is the cursor of a page.
+_PAGE_KEYS: Final = frozenset(
+    {"cursor", "has_more", "hasMore", "items", "limit", "next", "offset", "page", "page_size", "pageSize", "results"}
+)
+_FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
+_URL: Final = re.compile(r"https?://(?:[^\s/:@]*:([^\s/@]+)@)?[^\s?]*(?:\?(\S*))?")
+_ASSIGNMENT: Final = re.compile(r"-{0,2}([\w.-]+)[=:](\S+)")
+_SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)(?:\s+|\Z)", re.IGNORECASE)
+
+
+class NamedValue(NamedTuple):
+    """A value that looks like a secret, under a name that says that it is one."""
+
+    name: str
+    value: str
+    place: Place
+
+
+@dataclass(eq=False, slots=True)
+class Payload:
+    """What JSON data holds.
+
+    Args:
+        texts: every string, keys included, and what strings hold in base64 or JSON, each with the place of the string.
+        named: the values that stand under the name of a secret.
+    """
+
+    texts: list[tuple[str, Place]] = field(default_factory=list)
+    named: list[NamedValue] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, data: Any) -> Payload:
+        """Collect the texts of JSON data."""
+        payload = cls()
+        payload._add(data, None)
+        return payload
+
+    def _add(self, value: Any, place: Place) -> None:
+        if isinstance(value, str):
+            self.texts.append((value, place))
+            if value.startswith(OUTER_STARTS):
+                self._look_into(value, place)
+        elif isinstance(value, Mapping):
+            for key, each in value.items():
+                self._add(each, (place, key))
+                if not _is_plain(key):
+                    self._add_special(key, each, value, place)
+        elif isinstance(value, (list, tuple)):
+            for index, item in enumerate(value):
+                self._add(item, (place, index))
+
+    def _add_special(self, key: str, value: Any, mapping: Mapping[str, Any], place: Place) -> None:
+        """Look at a key and its value where one of them may be, name or contain a secret."""
+        inner = (place, key)
+        if not _is_word(key):
+            # Words are names of an API, and no secrets even where a variable has the same value.
+            self.texts.append((key, place))
+        if not (key == "token" and mapping.keys() & _PAGE_KEYS):
+            self._check(key, value, inner)
+        for index, item in enumerate(_list(value)):
+            self._check(key, item, (inner, index), in_list=True)
+            if key == PARTS_KEY and isinstance(item, Mapping):
+                self._check(part_name(item), item.get(CONTENT_KEY), ((inner, index), CONTENT_KEY))
+        if key == "name":
+            self._check(value, mapping.get("value"), (place, "value"))
+        elif key == "argv" and place is None:
+            self._check_arguments(_list(value), inner)
+        elif key == BINARY_KEY and (content := decoded(value)) is not None:
+            self.texts.append((content, inner))
+        elif key == "request":
+            self._check_form(value.get("body") if isinstance(value, Mapping) else value, inner)
+        elif key == "reply" and isinstance(value, Mapping):
+            self._check_form(value.get("text"), inner)
+
+    def _look_into(self, text: str, place: Place) -> None:
+        """Look into a string that is a URL, JSON data or XML, and nothing else."""
+        if text.startswith("http"):
+            url = _URL.fullmatch(text)
+            if url is not None:
+                self._check("password", unquote(url[1] or ""), place)
+                self._check_form(url[2] or "", place)
+        elif text.startswith("<"):
+            for element in _XML_ELEMENT.finditer(text):
+                self._check(element[1], element[2], place)
+        elif text.rstrip().endswith(("}", "]")):
+            with suppress(ValueError, RecursionError):
+                inner = Payload.of(json.loads(text))
+                self.named += [NamedValue(name, value, _within(place, at)) for name, value, at in inner.named]
+                self.texts += [(each, place) for each, _ in inner.texts]
+
+    def _check(self, name: Any, value: Any, place: Place, *, in_list: bool = False) -> None:
+        """Note a value that looks like a secret, if its name says that it is one; a list may hold names of a schema."""
+        if not (isinstance(name, str) and isinstance(value, str)):
+            return
+        kind = kind_of_key(name)
+        if kind is None:
+            return
+        value = _SCHEME.sub("", value.strip(), count=1)
+        if any(map(str.isspace, value)):
+            return
+        if in_list and kind is SecretKind.PHRASE:
+            kind = SecretKind.KEY
+        if looks_random(value) and not names_data(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
+            self.named.append(NamedValue(name, value, place))
+
+    def _check_form(self, text: Any, place: Place) -> None:
+        """Look into a text of the form `name=value&name=value`."""
+        if isinstance(text, str) and _FORM.fullmatch(text):
+            for pair in text.split("&"):
+                name, _, value = pair.partition("=")
+                self._check(unquote_plus(name), unquote_plus(value), place)
+
+    def _check_arguments(self, arguments: Sequence[Any], place: Place) -> None:
+        """Look into a command line: `--api-key=VALUE`, `--api-key VALUE`, `API_KEY=VALUE`, `Authorization: VALUE`."""
+        name = ""
+        for index, argument in enumerate(arguments):
+            # An argument may be a command for a shell: `sh -c "API_KEY=... agent"`.
+            for word in (each.strip("\"'") for each in str(argument).split()):
+                assignment = _ASSIGNMENT.fullmatch(word)
+                if assignment is not None:
+                    self._check(assignment[1], assignment[2].strip("\"'"), (place, index))
+                self._check(name, word, (place, index))
+                if not _SCHEME.fullmatch(word):
+                    name = word.strip("-:") if word.startswith("-") or word.endswith(":") else ""
+
+
+def decoded(value: Any) -> str | None:
+    """The bytes that stand in a string in base64, as text; `surrogateescape` gives the bytes again."""
+    with suppress(TypeError, ValueError):
+        return base64.b64decode(value, validate=True).decode(errors="surrogateescape")
+    return None
+
+
+def _within(place: Place, inner: Place) -> Place:
+    """A place in the JSON data that a string holds."""
+    return place if inner is None else (_within(place, inner[0]), inner[1])
+
+
+def place_text(place: Place) -> str:
+    """A place as errors show it: `request.messages[0].content`; `""` for the whole."""
+    if place is None:
+        return ""
+    around, last = place
+    before = place_text(around)
+    if isinstance(last, int):
+        return f"{before}[{last}]"
+    return f"{before}.{last}" if before else last
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(key: str) -> bool:
+    """Whether a key says nothing of its value."""
+    return _is_word(key) and key not in _SPECIAL_KEYS and kind_of_key(key) is None
+
+
+def _is_word(key: str) -> bool:
+    return len(key) <= _LONGEST_WORD and key.replace("_", "").isalpha()
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 class Redactor:
@@ -176,51 +332,29 @@ class Redactor:
         self.learn_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
-        """Learn the secrets in the variables that an agent is started with.
-
-        Args:
-            variables: by name.
-        """
+        """Learn the secrets in the variables that an agent is started with."""
         for name, value in variables.items():
             self._add(secrets_of_variable(name, value), f"the value of {name} in the agent's env")
 
     def add_key(self, key: str, what: str) -> None:
-        """Learn the key of a provider, under any name of its variable and its header.
-
-        Args:
-            key: the key; a plain word is not a secret, as everywhere.
-            what: what it is: `the key of Mistral`.
-        """
+        """Learn the key of a provider, under any name of its variable and its header."""
         self._add(secrets_of_variable("API_KEY", key), what)
 
     def add_headers(self, headers: Mapping[str, str]) -> None:
-        """Learn the credentials in the headers of a request.
-
-        Args:
-            headers: by name.
-        """
+        """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
             if is_secret_name(name) and (name, value) not in self._headers:
                 self._headers.add((name, value))
                 self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
-        """Learn the credentials in a request: in its headers, the query and the user info of its URL.
-
-        Args:
-            headers: by name.
-            url: as it is sent.
-        """
+        """Learn the credentials in a request: in its headers, the query and the user info of its URL."""
         self.add_headers(headers)
         if url.query or url.userinfo:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
 
     def learn_environment(self) -> int:
-        """Learn the secrets in the variables that were set since the last time.
-
-        Returns:
-            How many secrets have been learned so far: a text without one may hold one as soon as there are more.
-        """
+        """Learn the secrets in the variables that were set since the last time; gives how many are known by now."""
         # `os.environ` decodes all of its variables to be read, which takes longer than a search; `_data` is its dict.
         variables = dict(getattr(self._environment, "_data", self._environment))
         # Fixtures set variables, so they have to be looked at again for each case.
@@ -245,7 +379,7 @@ class Redactor:
         if self._any_holds_secret([text for text, _ in payload.texts], shared):
             for text, place in payload.texts:
                 for hit in self._hits(text):
-                    return FoundSecret(self.redact(place_text(place)), hit.what)
+                    return FoundSecret(self.redact(place_text(place)), hit.name)
         for name, value, place in payload.named:
             if not self._is_allowed(value):
                 what = f"what looks like a secret by its name, {name!r}"
@@ -253,11 +387,7 @@ class Redactor:
         return None
 
     def redact(self, text: str) -> str:
-        """Replace every secret in a text with `[secret]`; the rest of the text stays as it is.
-
-        Args:
-            text: any text.
-        """
+        """Replace every secret in a text with `[secret]`; the rest of the text stays as it is."""
         self.learn_environment()
         return self._cut(text)
 
@@ -267,9 +397,6 @@ class Redactor:
         A value under the name of a secret is replaced wherever it stands in the data. Bytes in base64 stay base64. A
         string is replaced as a whole if it holds a secret in a way that leaves no place to cut. If a stream sends one
         in pieces, the first piece of its text has the whole of it.
-
-        Args:
-            data: mappings become dicts, sequences lists.
         """
         self.learn_environment()
         named = SecretForms()
@@ -320,16 +447,11 @@ class Redactor:
     def _holds_secret(self, text: str) -> bool:
         return bool(self._forms.within(text) or find_tokens(text))
 
-    def _hits(self, text: str, named: SecretForms | None = None) -> list[_Hit]:
-        """The secrets in a text, from left to right.
-
-        Args:
-            text: any text.
-            named: values under the names of secrets, which are secrets too.
-        """
+    def _hits(self, text: str, named: SecretForms | None = None) -> list[Token]:
+        """The secrets in a text, from left to right."""
         forms = self._forms.within(text) + (named.within(text) if named is not None else [])
-        hits = [_Hit(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
-        hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
+        hits = [Token(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
+        hits += [token._replace(name=f"what looks like {token.name}") for token in find_tokens(text)]
         if hits and self._allowed:
             allowed = [match.span() for pattern in self._allowed for match in pattern.finditer(text)]
             hits = [hit for hit in hits if not any(start <= hit.start and hit.end <= end for start, end in allowed)]
@@ -377,9 +499,7 @@ def _add_pieces(
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
     """Data with each text in it changed, keys included; the same object if nothing changes.
 
-    Args:
-        data: what is neither text, mapping, list nor tuple stays as it is.
-        change: what to make of a text; it may be called with several texts at once, with a zero between them.
+    `change` may be called with several texts at once, with a zero between them.
     """
     texts = "\0".join(_texts(data))
     return data if change(texts) == texts else _with_texts(data, change)

@@ -13,13 +13,7 @@ from pytest_chatprompt.capture.secrets.names import is_counted, is_example
 
 
 class Token(NamedTuple):
-    """A part of a text that has the shape of a credential.
-
-    Args:
-        start: where it begins.
-        end: where it ends.
-        name: what it looks like: `an AWS access key`.
-    """
+    """A part of a text that has the shape of a credential."""
 
     start: int
     end: int
@@ -121,7 +115,6 @@ class _Candidates(NamedTuple):
     """Where tokens may begin that have their rarest character in common.
 
     Args:
-        character: the rarest character.
         pattern: finds it where a token may begin, with a group for each start.
         shapes: what each group stands for.
     """
@@ -153,11 +146,7 @@ def _all_candidates() -> tuple[_Candidates, ...]:
 
 
 def find_tokens(text: str) -> list[Token]:
-    """Find the parts of a text that have the shape of a credential; placeholders such as `ghp_xxxxxx` do not count.
-
-    Args:
-        text: any text.
-    """
+    """Find the parts of a text that have the shape of a credential; placeholders such as `ghp_xxxxxx` do not count."""
     tokens: list[Token] = []
     for candidates in _all_candidates():
         if candidates.character not in text:

@@ -1,8 +1,4 @@
-"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
-
-Each request goes to a function, as an `httpx.Request` with the URL of the real API, or is forwarded to that API with
-the real key in place of the placeholder. The protocol is h11's.
-"""
+"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote
 
 import h11
@@ -45,22 +41,6 @@ _READ_BYTES: Final = 256 * 1024
 _DRAIN_SECONDS: Final = 5.0
 
 
-class ReceivedRequest(NamedTuple):
-    """A request as it was received.
-
-    Args:
-        method: `POST`.
-        target: path and query, or a whole URL.
-        headers: names in lower case, and values, as they came.
-        body: all of it, without the chunks that it came in.
-    """
-
-    method: str
-    target: str
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-
-
 class _RefusedRequestError(Exception):
     """A request that is answered without being read to its end."""
 
@@ -79,7 +59,7 @@ class ServerConnection:
     def __init__(
         self,
         client: socket.socket,
-        answer: Callable[[ReceivedRequest], httpx.Response],
+        answer: Callable[[h11.Request, bytes], httpx.Response],
         on_error: Callable[[Exception], None],
         max_body_bytes: int,
     ) -> None:
@@ -105,9 +85,9 @@ class ServerConnection:
             return self._refuse(error.error_status_hint, f"this is not HTTP/1.1: {error}")
         if request is None:
             return False
-        response = self._answer(request)
+        response = self._answer(*request)
         try:
-            self._write(RawReply(response, request.method))
+            self._write(RawReply(response, request[0].method.decode("ascii")))
         except _HungUpError:
             return False
         except Exception as error:
@@ -122,8 +102,8 @@ class ServerConnection:
 
     # --- reading
 
-    def _read_request(self) -> ReceivedRequest | None:
-        """The next request; `None` if the client sends no more."""
+    def _read_request(self) -> tuple[h11.Request, bytes] | None:
+        """The next request with its body; `None` if the client sends no more."""
         head = self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -148,7 +128,7 @@ class ServerConnection:
             size += len(event.data)
             if size > self._max_body_bytes:
                 raise self._too_long()
-        return ReceivedRequest(head.method.decode("ascii"), head.target.decode("ascii"), headers, b"".join(chunks))
+        return head, b"".join(chunks)
 
     def _next_event(self) -> object:
         while True:
@@ -166,10 +146,9 @@ class ServerConnection:
 
     # --- writing
 
-    def _write(self, reply: RawReply) -> None:
-        headers = [(name, value) for name, value in reply.headers if name.lower() not in HOP_BY_HOP]
-        if reply.closes_connection:
-            headers.append((b"Connection", b"close"))
+    def _write(self, reply: RawReply, *, closes: bool = False) -> None:
+        headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
+        headers += [(b"Connection", b"close")] if closes else []
         self._send(h11.Response(status_code=reply.status, headers=headers, reason=reply.reason))
         for chunk in reply.chunks() if reply.body is None else (reply.body,):
             if chunk:
@@ -188,9 +167,7 @@ class ServerConnection:
         """Answer a request that was not read to its end, and close the connection."""
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
-            reply = RawReply(error_reply(status, text), "")
-            reply.closes_connection = True
-            self._write(reply)
+            self._write(RawReply(error_reply(status, text), ""), closes=True)
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _DRAIN_SECONDS
         self._client.settimeout(_DRAIN_SECONDS)
@@ -202,74 +179,6 @@ class ServerConnection:
 # Agents wait long for an answer, and give up by themselves.
 _TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"
-
-
-class Forwarder:
-    """Sends requests on to the real APIs. Safe between threads."""
-
-    def __init__(self, placeholder: str, server_url: str) -> None:
-        self._placeholder = placeholder
-        self._server_url = server_url
-        self._client = httpx.Client(timeout=_TIMEOUT, limits=httpx.Limits(max_connections=None), follow_redirects=False)
-
-    def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
-        """Send a request on, and give the response as it begins to come."""
-        try:
-            return self._client.send(self._prepare(request, target, environment), stream=True)
-        except httpx.HTTPError as error:
-            raise CaptureError(
-                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
-            ) from error
-
-    def close(self) -> None:
-        """Close the connections to the APIs."""
-        self._client.close()
-
-    def _prepare(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Request:
-        if target.api is None:
-            names = ", ".join(api.name for api in REDIRECTED_APIS)
-            raise CaptureError(
-                f"{describe_request(request)} cannot be sent on, since its path names no API; "
-                f"it must begin with the name of one: {names}"
-            )
-        url = find_real_url(target, environment, self._server_url)
-        if url is None:
-            raise CaptureError(
-                f"{describe_request(request)} cannot be sent on: "
-                f"set {next(iter(target.api.urls))} to the URL of your API"
-            )
-        if request.headers.get("authorization", "").startswith(_SIGV4):
-            raise CaptureError(
-                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
-                "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
-            )
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-        if self._holds_placeholder(url, headers):
-            key = self._find_key(target.api.keys, environment)
-            if key is None:
-                raise CaptureError(
-                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
-                )
-            headers = [(name, value.replace(self._placeholder.encode(), key.encode())) for name, value in headers]
-            query = url.query.replace(self._placeholder.encode(), quote(key, safe="").encode())
-            url = url.copy_with(query=query) if query else url
-        return httpx.Request(
-            request.method,
-            url,
-            headers=headers,
-            content=request.content,
-            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
-        )
-
-    def _holds_placeholder(self, url: httpx.URL, headers: list[tuple[bytes, bytes]]) -> bool:
-        placeholder = self._placeholder.encode()
-        return placeholder in url.query or any(placeholder in value for _, value in headers)
-
-    def _find_key(self, variables: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
-        values = (environment.get(variable, "") for variable in variables)
-        return next((value for value in values if value and value != self._placeholder), None)
-
-
 # More than any API takes.
 MAX_BODY_BYTES: Final = 100 * 2**20
 # The extension of a request that says where it was meant to go.
@@ -290,7 +199,6 @@ class CaptureServer:
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
-        max_body_bytes: a longer request is refused with status 413.
 
     Attributes:
         url: `http://127.0.0.1:PORT`.
@@ -316,7 +224,8 @@ class CaptureServer:
         self._environment_before = dict(self._environment)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._forwarder: Forwarder | None = None
+        # Made for the first request that is forwarded.
+        self._client: httpx.Client | None = None
         self._lock = threading.Lock()
         self._connections: dict[threading.Thread, socket.socket] = {}
         self._is_closed = False
@@ -338,21 +247,63 @@ class CaptureServer:
         }
 
     def forward(self, request: httpx.Request) -> httpx.Response:
-        """Send a request on to the real API; the stream of the response is not read yet.
-
-        Raises:
-            CaptureError: it cannot be sent on, or the API cannot be reached.
-        """
+        """Send a request on to the real API; the stream of the response is not read yet."""
         if not self._is_live:
             raise CaptureError(
                 f"nothing answers {describe_request(request)} offline; "
                 "add a route to eval_api, or run with --chatprompt-live"
             )
-        target = request.extensions[_TARGET]
+        prepared = self._prepare(request, request.extensions[_TARGET])
         with self._lock:
-            if self._forwarder is None:
-                self._forwarder = Forwarder(self._placeholder, self.url)
-        return self._forwarder.forward(request, target, self._find_environment())
+            if self._client is None:
+                limits = httpx.Limits(max_connections=None)
+                self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, follow_redirects=False)
+        try:
+            return self._client.send(prepared, stream=True)
+        except httpx.HTTPError as error:
+            raise CaptureError(
+                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
+            ) from error
+
+    def _prepare(self, request: httpx.Request, target: Target) -> httpx.Request:
+        """The request as the real API gets it."""
+        if target.api is None:
+            names = ", ".join(api.name for api in REDIRECTED_APIS)
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on, since its path names no API; "
+                f"it must begin with the name of one: {names}"
+            )
+        environment = self._find_environment()
+        url = find_real_url(target, environment, self.url)
+        if url is None:
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on: "
+                f"set {next(iter(target.api.urls))} to the URL of your API"
+            )
+        if request.headers.get("authorization", "").startswith(_SIGV4):
+            raise CaptureError(
+                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
+            )
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+        placeholder = self._placeholder.encode()
+        if placeholder in url.query or any(placeholder in value for _, value in headers):
+            keys = (environment.get(variable, "") for variable in target.api.keys)
+            key = next((key for key in keys if key and key != self._placeholder), None)
+            if key is None:
+                raise CaptureError(
+                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
+                )
+            headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
+            query = url.query.replace(placeholder, quote(key, safe="").encode())
+            url = url.copy_with(query=query) if query else url
+        return httpx.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content,
+            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
+        )
 
     def close(self) -> None:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
@@ -371,8 +322,8 @@ class CaptureServer:
         deadline = monotonic() + _CLOSING_SECONDS
         for thread in connections:
             thread.join(max(deadline - monotonic(), 0))
-        if self._forwarder is not None:
-            self._forwarder.close()
+        if self._client is not None:
+            self._client.close()
         self._cleanup.close()
 
     # --- threads
@@ -404,9 +355,9 @@ class CaptureServer:
 
     # --- answers
 
-    def _answer(self, received: ReceivedRequest) -> httpx.Response:
+    def _answer(self, head: h11.Request, body: bytes) -> httpx.Response:
         try:
-            request = self._to_httpx(received)
+            request = self._to_httpx(head, body)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
@@ -414,14 +365,14 @@ class CaptureServer:
             # SDKs show a 404 at once; others they send again, some of them for minutes.
             return error_reply(404, str(error) or type(error).__name__)
 
-    def _to_httpx(self, received: ReceivedRequest) -> httpx.Request:
+    def _to_httpx(self, head: h11.Request, body: bytes) -> httpx.Request:
         dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
-        target = find_target(received.target, self.url)
+        target = find_target(head.target.decode("ascii"), self.url)
         return httpx.Request(
-            received.method,
+            head.method.decode("ascii"),
             target.url,
-            headers=[(name, value) for name, value in received.headers if name not in dropped],
-            content=received.body,
+            headers=[(name, value) for name, value in head.headers if name not in dropped],
+            content=body,
             extensions={_TARGET: target},
         )
 

@@ -31,7 +31,6 @@ class RedirectedAPI:
             server, its URL is the real API's.
         keys: the variables of the key. The first one is always set, unless there is an `offline`.
         offline: what is set in place of the keys where nothing is forwarded.
-        regions: the variables of the region, the first that is set counts.
         default_region: where none is set; captures show this one.
     """
 
@@ -175,12 +174,7 @@ def build_environ(
 ) -> dict[str, str]:
     """All variables to set for a child process: URLs, placeholder keys, no proxies.
 
-    Args:
-        server_url: `http://127.0.0.1:PORT`.
-        placeholder: stands for the keys.
-        environment: the variables that the child has otherwise.
-        is_live: whether requests are forwarded. Then the child keeps its proxies, for what it does otherwise, and its
-            credentials for AWS.
+    Where requests are forwarded, it keeps its proxies, for what it does otherwise, and its credentials for AWS.
     """
     variables = url_variables(server_url)
     for api in REDIRECTED_APIS:
@@ -204,7 +198,6 @@ class Target(NamedTuple):
 
     Args:
         api: the API that the first segment of its path names; `None` if it names none.
-        path: the path and the query at the API.
         url: the URL at the API's public address; on the server itself if there is no such API.
     """
 

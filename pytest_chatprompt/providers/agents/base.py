@@ -184,11 +184,7 @@ class AgentProvider(ABC):
 
 
 def left_out(request: ProviderRequest) -> tuple[str, ...]:
-    """Describe the options and media of a request that an agent cannot take.
-
-    Returns:
-        A text for each of them, for the snapshot's `adjustments`; empty if the request has none.
-    """
+    """Describe the options and media of a request that an agent cannot take, for the snapshot's `adjustments`."""
     texts = [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
     texts += [
         f"{key} left out, an agent takes none"
@@ -201,11 +197,7 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
 
 
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
-    """Build the document that an agent reads: links to the files it must read first, then the question.
-
-    Returns:
-        Markdown. Without files and instructions, it is the question under its heading.
-    """
+    """Build the document that an agent reads: links to the files it must read first, then the question."""
     sections = []
     if request.input_files:
         sections.append(
@@ -228,13 +220,7 @@ def _link_list(heading: str, paths: Sequence[Path]) -> str:
 
 
 def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
-    """Convert an invocation to JSON data that is the same on every machine.
-
-    Returns:
-        The keys `argv`, `prompt` and `files`. Paths are relative to the root folder, URIs start with
-        `file://{rootdir}`, the temporary folder is `{folder}`, and an executable outside the root folder is only
-        its name.
-    """
+    """Convert an invocation to JSON data that is the same on every machine, with placeholders for its folders."""
     executable, *arguments = invocation.argv
     if Path(executable).is_absolute() and not Path(executable).is_relative_to(root):
         executable = Path(executable).name
@@ -259,13 +245,7 @@ P = TypeVar("P", bound=AgentProvider)
 
 
 def agent_variant(provider: P, attributes: Mapping[str, Any]) -> P:
-    """Copy an agent, with other attributes.
-
-    Args:
-        provider: it is not changed.
-        attributes: by the names of AgentV's targets: `executable`, `model`, `args`, `cwd`, `timeout_seconds`; `None`
-            and what the agent lacks are left out.
-    """
+    """Copy an agent, with other attributes by the names of AgentV's targets; what it lacks is left out."""
     variant = copy.copy(provider)
     for name, value in attributes.items():
         attribute = "extra_args" if name == "args" else name

@@ -28,11 +28,7 @@ _TAIL_CHARACTERS: Final = 2000
 
 
 def read_end(file: IO[bytes]) -> tuple[str, bool]:
-    """Read a file from its end, up to `MAX_OUTPUT_BYTES`, as UTF-8; invalid bytes become U+FFFD.
-
-    Returns:
-        The text, and whether the file is longer, so that its beginning is missing.
-    """
+    """Read the last `MAX_OUTPUT_BYTES` of a file as UTF-8, and whether it is longer; invalid bytes become U+FFFD."""
     size = file_size(file)
     start = max(size - MAX_OUTPUT_BYTES, 0)
     # Neither moves nor uses the position of the file: the process that writes to it has the same one.
@@ -114,17 +110,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
 ) -> ProcessResult:
     """Run a program and wait until it ends; afterwards, end the processes that it left running.
 
-    Args:
-        argv: the executable and its arguments; no shell is involved.
-        cwd: the working folder.
-        stdin: the text of its standard input; `None` for an empty one.
-        env: environment variables to set on top of those of this process.
-        timeout_seconds: how long the program may run before it is killed, with all processes that it started.
-        hint: how to choose another executable, for the error if this one is missing.
-        keep_detached: whether processes that left the program's process group stay alive.
-
-    Raises:
-        AgentError: the program could not be started, did not end in time, or printed too much.
+    With `keep_detached` those that left its process group stay alive; `hint` says how to choose another executable.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")

@@ -1,4 +1,1 @@
-"""HTTP: one request to an API, and what becomes of it; no vendor's payloads.
-
-`client` posts, `retry` says when and how often, `error_replies` reads the replies that are errors.
-"""
+"""HTTP: one request to an API, and what becomes of it; no vendor's payloads."""

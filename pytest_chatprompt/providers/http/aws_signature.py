@@ -22,7 +22,6 @@ class AWSSigner:
     """Signs the requests of one provider. Safe between threads.
 
     Args:
-        vendor: the API's name, for errors.
         service: the service's name in signatures, such as `bedrock`.
         without: what else than credentials would do, for errors: `set the environment variable ...`.
     """

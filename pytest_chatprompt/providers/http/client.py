@@ -1,7 +1,4 @@
-"""`HTTPClient`: posts the requests of one provider to its API, and reads the replies whole.
-
-Each post has a limit in time and in bytes, and can be cancelled from another thread.
-"""
+"""`HTTPClient`: posts the requests of one provider to its API, each with a limit in time and in bytes."""
 
 from __future__ import annotations
 
@@ -95,7 +92,6 @@ class HTTPClient:
     """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
     Args:
-        vendor: the API's name, for errors.
         authorize: gives the headers that authorize a request, such as its key or its signature; called for each post.
         redact: removes the key from a text that came from the network.
         provider: the class of the provider; `eval_api` answers its requests as that class says.
@@ -124,16 +120,8 @@ class HTTPClient:
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply, of any status.
 
-        Args:
-            url: the whole URL.
-            content: the JSON body, encoded.
-            begin: called just before it goes to the network; gives the seconds that it may take, from connecting to the
-                last byte of the reply.
-            cancellation: ends it from another thread.
-
-        Raises:
-            APIConnectionError: no complete reply came in time.
-            UnreadableReplyError: the reply is too long.
+        `begin` is called just before it goes to the network, and gives the seconds that it may take, from connecting to
+        the last byte of the reply.
         """
 
         def send() -> httpx.Response:

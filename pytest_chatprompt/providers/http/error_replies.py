@@ -1,21 +1,20 @@
 """Turns an HTTP error reply into one of this package's errors, with the vendor's message and what to do.
 
-To add a kind of error, add an entry to `_KINDS`. A body in an unknown shape is a message as it stands.
-
 Sources: https://platform.openai.com/docs/guides/error-codes,
-https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference, which spells
-the filter's part of the body in another way), https://docs.anthropic.com/en/api/errors,
-https://ai.google.dev/gemini-api/docs/troubleshooting and https://cloud.google.com/apis/design/errors;
-https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html and botocore (`parsers.py`).
+https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference),
+https://docs.anthropic.com/en/api/errors, https://ai.google.dev/gemini-api/docs/troubleshooting,
+https://cloud.google.com/apis/design/errors,
+https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, botocore (`parsers.py`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import (
@@ -53,7 +52,6 @@ class ErrorBody(NamedTuple):
     """The contents of an error reply's body.
 
     Args:
-        message: the vendor's message; `""` for none.
         codes: the codes, types, statuses and reasons, the most specific first.
         request_id: the id of the request, if it is in the body.
         retry_delay_seconds: how long to wait, if that is in the body.
@@ -143,19 +141,6 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_REDIRECTS: Final = range(300, 400)
-_UNAUTHORIZED: Final = 401
-_PAYMENT_REQUIRED: Final = 402
-_FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
-# A timeout on the API's side, and a conflict with another request: both pass.
-_REQUEST_TIMEOUT: Final = 408
-_CONFLICT: Final = 409
-_TOO_LARGE: Final = 413
-# What Bedrock answers where the model itself fails.
-_FAILED_DEPENDENCY: Final = 424
-_TOO_MANY_REQUESTS: Final = 429
-_FIRST_SERVER_ERROR: Final = 500
 _REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id", "x-amzn-requestid")
 _NO_QUOTA_CODES: Final = (
     "insufficient_quota",
@@ -181,64 +166,59 @@ class ErrorContext(NamedTuple):
 
 
 class _ErrorKind(NamedTuple):
-    """An error class, the replies that it is for, and what to do about them."""
+    """An error class, what to do about it, and the replies that it is for: those with one of the statuses or codes."""
 
     error_class: type[APIStatusError]
-    matches: Callable[[int, ErrorBody], bool]
     advice: str
+    statuses: Collection[int] = ()
+    codes: Collection[str] = ()
 
-
-def _has_code(*codes: str) -> Callable[[int, ErrorBody], bool]:
-    return lambda _, body: any(code in body.codes for code in codes)
-
-
-def _has_status(*statuses: int) -> Callable[[int, ErrorBody], bool]:
-    return lambda status, _: status in statuses
+    def matches(self, status: int, body: ErrorBody) -> bool:
+        return status in self.statuses or any(code in self.codes for code in body.codes)
 
 
 # The first that matches counts. Codes come before the status: several vendors use one status for many errors.
 _KINDS: Final = (
     _ErrorKind(
         ContentFilterError,
-        _has_code("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
         "The content filter rejected the prompt: reword the case, or change the filter's settings.",
+        codes=("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
     ),
     _ErrorKind(
         QuotaError,
-        lambda status, body: status == _PAYMENT_REQUIRED or _has_code(*_NO_QUOTA_CODES)(status, body),
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
+        (HTTPStatus.PAYMENT_REQUIRED,),
+        _NO_QUOTA_CODES,
     ),
     _ErrorKind(
         AuthenticationError,
-        lambda status, body: status == _UNAUTHORIZED or _has_code(*_BAD_KEY_CODES)(status, body),
         "Check the key: the environment variable {key_variable}, or api_key.",
+        (HTTPStatus.UNAUTHORIZED,),
+        _BAD_KEY_CODES,
     ),
     _ErrorKind(
         PermissionDeniedError,
-        _has_status(_FORBIDDEN),
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
+        (HTTPStatus.FORBIDDEN,),
     ),
-    _ErrorKind(NotFoundError, _has_status(_NOT_FOUND), "Check {target}."),
-    _ErrorKind(NotFoundError, _has_status(*_REDIRECTS), "It redirects to {location}. Check {target}."),
+    _ErrorKind(NotFoundError, "Check {target}.", (HTTPStatus.NOT_FOUND,)),
+    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", range(300, 400)),
     _ErrorKind(
         BadRequestError,
-        _has_status(_TOO_LARGE),
         "The request is too large: shorten its messages, or the files that they name.",
+        (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
     ),
-    _ErrorKind(
-        RateLimitError,
-        _has_status(_TOO_MANY_REQUESTS),
-        "Wait and run again, or send fewer requests at once.",
-    ),
+    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", (HTTPStatus.TOO_MANY_REQUESTS,)),
     _ErrorKind(
         InternalServerError,
-        lambda status, _: status >= _FIRST_SERVER_ERROR or status in (_REQUEST_TIMEOUT, _CONFLICT, _FAILED_DEPENDENCY),
         "The API has a fault or is overloaded: run again later.",
+        # A timeout on the API's side, a conflict with another request, and what Bedrock answers where the model fails.
+        (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)),
     ),
     _ErrorKind(
         BadRequestError,
-        lambda *_: True,
         "The API rejected the request: look in the case's snapshot at what is sent to {target}.",
+        range(1000),
     ),
 )
 

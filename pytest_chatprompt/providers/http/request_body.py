@@ -1,8 +1,6 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
-Two bodies, decompressed, give the same data only if both are JSON and differ in white space or escapes alone, or are
-the same form with another boundary. What data cannot tell is therefore shown as its text: JSON with a repeated key, or
-a number that Python writes in another way.
+What data cannot tell exactly is shown as its text: JSON with a repeated key, or a number that Python writes otherwise.
 """
 
 from __future__ import annotations
@@ -33,10 +31,6 @@ _WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
 def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
     """Decode a body.
-
-    Args:
-        content: the bytes as sent.
-        headers: of the request, by lower-case name.
 
     Returns:
         JSON data, else text. For a multipart body `{"multipart": [{"headers": {...}, "content": ...}, ...]}`, without

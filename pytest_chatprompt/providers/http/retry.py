@@ -1,7 +1,4 @@
-"""When a request is sent, and when it is sent again: retries, the pauses that an API asks for, and limits of a minute.
-
-tenacity does the backoff and the stopping. All of it is safe between threads.
-"""
+"""When a request is sent, and sent again: retries, the pauses that an API asks for, and limits of a minute."""
 
 from __future__ import annotations
 
@@ -75,22 +72,7 @@ def send_with_retries(
     max_retries: int,
     total_timeout_seconds: float | None,
 ) -> tuple[T, int]:
-    """Send a request, and send it again after each error that may pass. Offline nothing is sent again.
-
-    Args:
-        send_once: sends the request; raises a `ProviderError`.
-        shared_pause: the provider's.
-        cancellation: ends the request, and the waits between its tries.
-        max_retries: how many times it may be sent again; 0 for never.
-        total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
-
-    Returns:
-        The result of `send_once`, and how many times the request was sent again.
-
-    Raises:
-        RequestCancelledError: the request was cancelled.
-        ProviderError: the error of the last try, with `retries` set.
-    """
+    """Send a request, and again after each error that may pass; gives the result and how often it was sent again."""
     if current_context().is_offline:
         return send_once(), 0
     # Offline runs need none of it.

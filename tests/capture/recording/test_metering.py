@@ -10,8 +10,10 @@ import pytest
 
 from pytest_chatprompt.apis.ollama import OllamaProvider
 from pytest_chatprompt.apis.openai import OpenAIProvider
-from pytest_chatprompt.capture.recording.metering import MeteredRequest, billing_of, billing_of_sent
+from pytest_chatprompt.capture.clients.interceptor import run_now
+from pytest_chatprompt.capture.recording.metering import billing_of, billing_of_sent
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply, replay_or_send
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError
 from pytest_chatprompt.live.budget import RunBudget
@@ -82,7 +84,7 @@ def recording_for(budget: RunBudget) -> OpenRecording:
 
 def send(budget: RunBudget, reply: httpx.Response, request: httpx.Request | None = None) -> httpx.Response:
     """Send a request as a client of the user does, and read its reply."""
-    response = replay_or_send(recording_for(budget), request or post(), lambda _: reply)
+    response = run_now(replay_or_send(recording_for(budget), request or post(), lambda _: reply))
     response.read()
     return response
 
@@ -127,9 +129,10 @@ def test_a_reply_without_usage_is_estimated_by_its_length() -> None:
 
 def test_a_model_that_loses_its_price_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = RunBudget(1)
-    metered = MeteredRequest(budget, post())
+    pending = PendingReply(RecordedRequest(sha256="0" * 64))
+    pending.meter(budget, post())
     monkeypatch.setattr(Billing, "cost_usd", lambda *_: None)
-    metered.finish(None, 4000)
+    pending.fail(4000)
     assert budget.spent_usd == 0
 
 
@@ -141,7 +144,7 @@ def test_a_request_that_is_not_sent_costs_nothing() -> None:
         raise httpx.ConnectError("refused")
 
     with pytest.raises(httpx.ConnectError):
-        replay_or_send(recording, post(), fail)
+        run_now(replay_or_send(recording, post(), fail))
     assert budget.spent_usd == 0
     send(budget, httpx.Response(200, json=USAGE))
     assert budget.spent_usd == pytest.approx(0.008)
@@ -165,7 +168,7 @@ def test_a_reply_that_breaks_off_costs_what_came() -> None:
 
 def test_a_reply_that_nobody_reads_costs_its_request() -> None:
     budget = RunBudget(1)
-    response = replay_or_send(recording_for(budget), post(), lambda _: httpx.Response(200, json=USAGE))
+    response = run_now(replay_or_send(recording_for(budget), post(), lambda _: httpx.Response(200, json=USAGE)))
     response.close()
     assert 0 < budget.spent_usd < 0.001
 
@@ -175,21 +178,19 @@ def test_what_the_budget_refuses_is_noted() -> None:
     send(budget, httpx.Response(200, json=USAGE))
     recording = recording_for(budget)
     with pytest.raises(BudgetError):
-        replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))
+        run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE)))
     assert [str(error) for error in recording.budget_errors] == ["the budget of $0.001 is spent: $0.008 so far"]
     # A part of a recording has errors of its own.
     part = recording.part()
     assert part.budget_errors == []
     with pytest.raises(BudgetError):
-        replay_or_send(part, post(), lambda _: httpx.Response(200, json=USAGE))
+        run_now(replay_or_send(part, post(), lambda _: httpx.Response(200, json=USAGE)))
     assert (len(part.budget_errors), len(recording.budget_errors)) == (1, 1)
 
 
 def test_without_a_budget_nothing_is_metered() -> None:
-    metered = MeteredRequest(None, post())
-    metered.finish(None, 0)
     recording = OpenRecording(sends=True)
-    assert replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE)).read()
+    assert run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))).read()
     pending = recording.take(SentRequest.from_httpx(post()))
     assert isinstance(pending, PendingReply)
     pending.fail()

@@ -126,12 +126,12 @@ def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
     recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
     assert isinstance(recording.take(sent("a")), PendingReply)
     assert [each.response for each in recording.unused()] == [RecordedResponse(text="hi")]
-    taken = recording.take_response(lambda: request.sha256)
+    taken = recording.take_response(request.sha256)
     assert taken is not None
     assert taken.response == RecordedResponse(text="hi")
     assert recording.replayed == (taken,)
-    assert recording.take_response(lambda: request.sha256) is None
-    assert OpenRecording(sends=True).take_response(lambda: "never hashed") is None
+    assert recording.take_response(request.sha256) is None
+    assert OpenRecording(sends=True).take_response("of nothing") is None
 
 
 def test_a_new_answer_of_an_agent_counts_as_sent() -> None:

@@ -12,12 +12,12 @@ import httpx
 import pytest
 
 from pytest_chatprompt.apis.model_api import ReplyStream
+from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.recording import open_recording as replaying
 from pytest_chatprompt.capture.recording.open_recording import (
     OpenRecording,
     replay_or_post,
     replay_or_send,
-    replay_or_send_async,
     with_recorded_latency,
 )
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
@@ -61,7 +61,7 @@ def network(
 
 def read_sync(recording: OpenRecording, response: httpx.Response, count: int | None = None) -> tuple[Any, list[bytes]]:
     """Send a request, and read so many chunks of the reply; all by default."""
-    answer = replay_or_send(recording, REQUEST, lambda _: response)
+    answer = run_now(replay_or_send(recording, REQUEST, lambda _: response))
     chunks = []
     try:
         for chunk in answer.iter_raw() if count != 0 else ():
@@ -80,7 +80,7 @@ def read_async(recording: OpenRecording, response: httpx.Response, count: int | 
         return response
 
     async def run() -> tuple[Any, list[bytes]]:
-        answer = await replay_or_send_async(recording, REQUEST, send)
+        answer = await replay_or_send(recording, REQUEST, send)
         chunks = []
         try:
             if count != 0:
@@ -197,7 +197,7 @@ def test_what_is_read_of_an_endless_stream_takes_no_memory() -> None:
     mebibyte = 1024 * 1024
     stream = ReplyStream(lambda: (bytes(mebibyte) for _ in range(200)))
     endless = httpx.Response(200, headers=SSE, stream=stream, request=REQUEST)
-    response = replay_or_send(recording, REQUEST, lambda _: endless)
+    response = run_now(replay_or_send(recording, REQUEST, lambda _: endless))
     tracemalloc.start()
     for _ in response.iter_raw():
         pass
@@ -221,7 +221,7 @@ def test_an_error_of_sending_goes_on() -> None:
 
     recording = OpenRecording(sends=True)
     with pytest.raises(httpx.ConnectError):
-        replay_or_send(recording, REQUEST, refuse)
+        run_now(replay_or_send(recording, REQUEST, refuse))
     assert (recording.exchanges(), recording.sent_count) == ((), 1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.payload import Payload, place_text
+from pytest_chatprompt.capture.secrets.redaction import Payload, place_text
 
 KEY = "k3y-0123456789"
 MD5 = "6dbf9ac2da09ee1d3debf5a51873ec6d"
