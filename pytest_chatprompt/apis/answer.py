@@ -22,14 +22,7 @@ from pytest_chatprompt.providers.response import OFFLINE_TEXT
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a model.
-
-    Args:
-        path: of the URL, decoded.
-        query: its parameters, each by its first value.
-        body: the JSON object; empty if the body is something else.
-        digest: 40 hexadecimal digits of path and body.
-    """
+    """A request to a model."""
 
     path: str
     query: Mapping[str, str]
@@ -100,12 +93,7 @@ class Definitions(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool that the model calls.
-
-    Args:
-        name: its name.
-        parameters: the JSON Schema of its arguments; `None` for a tool that takes a text.
-    """
+    """A tool that the model calls."""
 
     name: str
     parameters: Any = MappingProxyType({})
@@ -201,14 +189,7 @@ class UnansweredSchemaError(Exception):
 
 
 def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
-    """Decide what the model replies.
-
-    Args:
-        request: the request.
-        demand: what it defines.
-        sent: the conversation that it holds; tools that were called in it come last.
-        reply: what the test wants; `None` for the smallest valid answer.
-    """
+    """Decide what the model replies."""
     wanted = reply or Reply(usage={})
     text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
     if wanted.json is not None:

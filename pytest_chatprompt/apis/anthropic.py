@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
@@ -35,8 +36,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
     Rule,
@@ -114,23 +114,23 @@ ANTHROPIC_RULES: Final = (
         message_rules.function_names(*_ANTHROPIC_NAME),
     ),
     about_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, message_rules.call_ids_used_twice),
-    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
-    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
+    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, option_rules.tool_names(*_ANTHROPIC_NAME)),
+    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, option_rules.choices_without_tools),
     # 100 for models with a context of 200,000 tokens.
-    about_media("image-count", _ANTHROPIC_IMAGES, media_rules.too_many("image", 600)),
-    about_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 10, "base64")),
-    about_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32, "base64")),
+    about_media("image-count", _ANTHROPIC_IMAGES, message_rules.too_many("image", 600)),
+    about_media("media-size", _ANTHROPIC_IMAGES, message_rules.too_large("image", 10, "base64")),
+    about_media("media-total", _ANTHROPIC_SIZES, message_rules.too_large_together(32, "base64")),
     Rule("first-turn", _ANTHROPIC_ERRORS, message_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, message_rules.merged_turns),
     Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
     Rule("prefill-blanks", _ANTHROPIC_BLANKS, message_rules.trailing_blanks_in_prefill),
-    Rule("output-cap", _ANTHROPIC_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _ANTHROPIC, setting_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
-    Rule("temperature-removed", ANTHROPIC_SAMPLING, setting_rules.temperature_removed),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("top_p",))),
-    Rule("sampling-removed", ANTHROPIC_SAMPLING, setting_rules.top_p_removed),
+    Rule("output-cap", _ANTHROPIC_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _ANTHROPIC, option_rules.temperature_range(1)),
+    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+    Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("temperature", "a temperature")),
+    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
+    Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
 )
 
 ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
@@ -152,10 +152,6 @@ class AnthropicProvider(ChatProvider):
             `ANTHROPIC_BASE_URL`, and without that it is `https://api.anthropic.com`.
         api_version: a date, sent in the header `anthropic-version`.
         settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Anthropic"
@@ -197,14 +193,7 @@ class AnthropicProvider(ChatProvider):
         return {"x-api-key": key, **headers} if key else headers
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
-        """
+        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results."""
         split = split_prompt(prompt, self.vendor)
         max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
@@ -495,11 +484,7 @@ _MOST_KEYS: Final = 100
 
 
 def with_limits(schema: Any) -> Any:
-    """Put the limits in the descriptions of a schema back into their places.
-
-    Args:
-        schema: as the request demands it; it is not changed.
-    """
+    """Put the limits in the descriptions of a schema back into their places."""
     copied = json.loads(json_text(schema))
     pending = [copied]
     while pending:

@@ -20,24 +20,14 @@ _CHECKSUM: Final = 4
 
 
 def event_message(event: str, data: Any) -> bytes:
-    """Write one message of an event stream.
-
-    Args:
-        event: its type, such as `messageStart`.
-        data: JSON data.
-    """
+    """Write one message of an event stream."""
     return write_message(
         {":event-type": event, ":content-type": "application/json", ":message-type": "event"}, json_bytes(data)
     )
 
 
 def write_message(headers: Mapping[str, str], payload: bytes) -> bytes:
-    """Write one message.
-
-    Args:
-        headers: those whose values are texts.
-        payload: the bytes that they describe.
-    """
+    """Write one message."""
     head = b"".join(_header(name, value) for name, value in headers.items())
     prelude = struct.pack(">II", len(head) + len(payload) + _OVERHEAD, len(head))
     message = prelude + struct.pack(">I", crc32(prelude)) + head + payload

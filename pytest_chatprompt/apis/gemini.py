@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
@@ -34,8 +35,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
     Rule,
@@ -132,11 +132,11 @@ GEMINI_RULES: Final = (
         _GEMINI,
         message_rules.function_names(*_GEMINI_NAME),
     ),
-    about_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
-    about_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
-    about_media("image-count", _GEMINI_IMAGES, media_rules.too_many("image", 3600)),
-    about_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100, "base64")),
+    about_definitions("tool-name", _GEMINI, option_rules.tool_names(*_GEMINI_NAME)),
+    about_definitions("tool-name-twice", _GEMINI_TOOLS, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _GEMINI_TOOLS, option_rules.choices_without_tools),
+    about_media("image-count", _GEMINI_IMAGES, message_rules.too_many("image", 3600)),
+    about_media("media-total", _GEMINI_FILES, message_rules.too_large_together(100, "base64")),
     Rule(
         "last-turn",
         _GEMINI,
@@ -144,9 +144,9 @@ GEMINI_RULES: Final = (
             "{vendor} expects the last turn from the user or a tool; end the case with a user message"
         ),
     ),
-    Rule("model-alias", _GEMINI_SDK, setting_rules.aliases_of_beta),
-    Rule("output-cap", _GEMINI_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _GEMINI, setting_rules.temperature_range(2)),
+    Rule("model-alias", _GEMINI_SDK, option_rules.aliases_of_beta),
+    Rule("output-cap", _GEMINI_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _GEMINI, option_rules.temperature_range(2)),
 )
 
 GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
@@ -166,10 +166,6 @@ class GeminiProvider(ChatProvider):
             `GOOGLE_GEMINI_BASE_URL`, and without that it is `https://generativelanguage.googleapis.com`.
         api_version: the API's version, `v1` or `v1beta`.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Gemini"
@@ -212,14 +208,7 @@ class GeminiProvider(ChatProvider):
         return {"x-goog-api-key": key} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
-        """
+        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`."""
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
@@ -513,11 +502,7 @@ def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def read_contents(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `systemInstruction` and `contents`.
-
-    Args:
-        body: of the request.
-    """
+    """Read `systemInstruction` and `contents`."""
     turns: list[ConversationTurn] = []
     instruction = first_of(body, "systemInstruction", "system_instruction")
     if instruction is not None:

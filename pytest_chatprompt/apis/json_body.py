@@ -13,11 +13,7 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 
 
 def json_text(value: Any) -> str:
-    """Write data as JSON text, with characters other than ASCII as they are.
-
-    Args:
-        value: JSON data of any depth; what JSON does not know is written as its `repr`, in quotes.
-    """
+    """Write data as JSON text, with characters other than ASCII as they are."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_as_json)
     except (ValueError, TypeError, RecursionError):
@@ -67,15 +63,7 @@ def _scalar(value: Any) -> str:
 
 
 def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
-    """Parse the arguments of a tool call, for an API that takes them as data.
-
-    Args:
-        call: its `function.arguments` are JSON text.
-        message: the message that makes the call; errors name it.
-
-    Raises:
-        PayloadError: they are not a JSON object.
-    """
+    """Parse the arguments of a tool call, for an API that takes them as data."""
     arguments: Any
     try:
         arguments = json.loads(call.function.arguments, parse_constant=_finite_float, parse_float=_finite_float)
@@ -99,22 +87,12 @@ def _finite_float(text: str) -> float:
 
 
 def make_tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-    """Make a tool call out of the response of an API that gives the arguments as data.
-
-    Args:
-        call_id: the call's id.
-        name: the function's name.
-        arguments: JSON data; written as JSON text.
-    """
+    """Make a tool call out of the response of an API that gives the arguments as data."""
     return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
 
 
 def encode_json(body: dict[str, Any]) -> bytes:
-    """Encode a body as compact JSON in UTF-8.
-
-    Raises:
-        PayloadError: it holds something that JSON or UTF-8 cannot express.
-    """
+    """Encode a body as compact JSON in UTF-8."""
     try:
         return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
@@ -127,12 +105,7 @@ def encode_json(body: dict[str, Any]) -> bytes:
 
 
 def count_at(usage: Any, *path: str) -> int | None:
-    """The count at a path of keys; `None` if there is none.
-
-    Args:
-        usage: decoded from JSON, of any type.
-        path: the keys, from the outermost.
-    """
+    """The count at a path of keys; `None` if there is none."""
     for key in path:
         usage = usage.get(key) if isinstance(usage, Mapping) else None
     return usage if isinstance(usage, int) and not isinstance(usage, bool) and usage >= 0 else None

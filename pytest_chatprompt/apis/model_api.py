@@ -19,11 +19,7 @@ _PIECE: Final = re.compile(r"\s*\S+|\s+$")
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The chunks of a streamed reply, made one after the other.
-
-    Args:
-        make_chunks: gives the chunks from the first one on.
-    """
+    """The chunks of a streamed reply, made one after the other."""
 
     def __init__(self, make_chunks: Callable[[], Iterator[bytes]]) -> None:
         self._make_chunks = make_chunks
@@ -47,12 +43,7 @@ def json_bytes(data: Any) -> bytes:
 
 
 def server_sent_event(data: Any, event: str = "") -> bytes:
-    """One server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html).
-
-    Args:
-        data: JSON data.
-        event: its name; `""` for none.
-    """
+    """One server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
     return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
 
 
@@ -100,14 +91,6 @@ class ModelAPI(ABC):
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
         """Answer a request as the API does.
 
-        Args:
-            request: its body has been read.
-            reply: what the test wants; `None` for the smallest valid answer to this request.
-
-        Returns:
-            JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
-            loop.
-
         Raises:
             ValueError: the reply is not one for this API.
         """
@@ -145,12 +128,7 @@ class ModelAPI(ABC):
 
     @abstractmethod
     def read_conversation(self, path: str, body: Any) -> Conversation:
-        """Read the body of a request back into the conversation that it holds.
-
-        Args:
-            path: of the URL.
-            body: decoded JSON, of any shape: what is not understood stays as JSON text.
-        """
+        """Read the body of a request back into the conversation that it holds."""
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:  # noqa: ARG002 - for subclasses
         """Read the tools, the tool choice and the response format of a request; by default, it has none."""

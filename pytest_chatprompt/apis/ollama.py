@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.conversation import (
@@ -42,8 +43,7 @@ from pytest_chatprompt.apis.openai import (
     image_part,
     read_chat_part,
 )
-from pytest_chatprompt.apis.preflight import definition_rules, message_rules
-from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.providers.context import current_context
@@ -58,7 +58,7 @@ _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/opena
 
 OLLAMA_RULES: Final = (
     about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
-    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, definition_rules.choices_ignored),
+    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
 )
 
 
@@ -80,10 +80,6 @@ class OllamaProvider(CompatibleProvider):
             else from `OLLAMA_HOST`, which has none; without these it is `http://localhost:11434/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; Ollama knows `max_tokens` only.
         settings: see `ChatSettings`. A key is sent where there is one: Ollama's cloud wants it.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Ollama"
@@ -106,11 +102,7 @@ class OllamaProvider(CompatibleProvider):
 
     @property
     def base_url(self) -> str:
-        """The base URL without a slash at its end.
-
-        Raises:
-            MissingSettingError: an environment variable holds no URL.
-        """
+        """The base URL without a slash at its end."""
         host = "" if current_context().is_offline else os.environ.get("OLLAMA_HOST", "")
         is_own = self.base_url_variable == OllamaProvider.base_url_variable
         if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
@@ -33,8 +34,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
     Rule,
@@ -100,26 +100,26 @@ _OPENAI_SAMPLING: Final = (
 )
 # The same in chat completions and Responses.
 OPENAI_DEFINITIONS_RULES: Final = (
-    about_definitions("tool-name", _OPENAI, definition_rules.tool_names(*OPENAI_NAME)),
-    about_definitions("tool-name-twice", OPENAI_TOOLS, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
-    about_definitions("schema-name", _OPENAI, definition_rules.schema_name),
-    about_definitions("json-word", _OPENAI_JSON, definition_rules.json_without_the_word),
-    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, definition_rules.objects_with_more_properties),
-    about_definitions("strict-required", _OPENAI_SCHEMAS, definition_rules.properties_not_required),
-    about_definitions("strict-keyword", _OPENAI_SCHEMAS, definition_rules.keywords_refused),
-    about_definitions("strict-root", _OPENAI_SCHEMAS, definition_rules.root_not_an_object),
-    about_definitions("strict-size", _OPENAI_SCHEMAS, definition_rules.schemas_too_large),
+    about_definitions("tool-name", _OPENAI, option_rules.tool_names(*OPENAI_NAME)),
+    about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _OPENAI, option_rules.choices_without_tools),
+    about_definitions("schema-name", _OPENAI, option_rules.schema_name),
+    about_definitions("json-word", _OPENAI_JSON, option_rules.json_without_the_word),
+    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, option_rules.objects_with_more_properties),
+    about_definitions("strict-required", _OPENAI_SCHEMAS, option_rules.properties_not_required),
+    about_definitions("strict-keyword", _OPENAI_SCHEMAS, option_rules.keywords_refused),
+    about_definitions("strict-root", _OPENAI_SCHEMAS, option_rules.root_not_an_object),
+    about_definitions("strict-size", _OPENAI_SCHEMAS, option_rules.schemas_too_large),
 )
 OPENAI_MEDIA_RULES: Final = (
-    about_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
-    about_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "bytes", "document")),
+    about_media("image-count", _OPENAI_IMAGES, message_rules.too_many("image", 1500)),
+    about_media("media-total", _OPENAI_FILES, message_rules.too_large_together(50, "bytes", "document")),
 )
 OPENAI_SETTINGS_RULES: Final = (
-    Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
-    Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
-    Rule("sampling-fixed", _OPENAI_REASONING, setting_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+    Rule("output-cap", _OPENAI_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _OPENAI, option_rules.temperature_range(2)),
+    Rule("temperature-fixed", _OPENAI_MODELS, option_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _OPENAI_REASONING, option_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
 )
 OPENAI_PREFILL_RULE: Final = Rule(
     "prefill",
@@ -142,7 +142,7 @@ OPENAI_RULES: Final = (
     Rule("speaker-name", _OPENAI, message_rules.speaker_names),
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
-    Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
+    Rule("max-tokens", _OPENAI, option_rules.max_tokens_not_accepted),
 )
 
 # gpt-5.1 and 5.2 accept a temperature as long as they do not reason, which cannot be seen in a body: not known.
@@ -170,10 +170,6 @@ class OpenAIProvider(ChatProvider):
             `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "OpenAI"
@@ -317,10 +313,6 @@ class CompatibleProvider(OpenAIProvider):
         base_url: including the version; `None` reads it from the variable `base_url_variable`, if that is set.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; these servers know the older one.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     # OpenAI's prices are not theirs.

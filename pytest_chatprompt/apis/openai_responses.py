@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
@@ -44,8 +45,7 @@ from pytest_chatprompt.apis.openai import (
     read_chat_part,
     read_file,
 )
-from pytest_chatprompt.apis.preflight import message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls
 from pytest_chatprompt.apis.turns import Turn, split_prompt
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -89,7 +89,7 @@ OPENAI_RESPONSES_RULES: Final = (
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
     # The API's own error says so: "Expected a value >= 16".
-    Rule("output-minimum", _RESPONSES, setting_rules.max_output_tokens_below(16)),
+    Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
 )
 
 
@@ -101,10 +101,6 @@ class OpenAIResponsesProvider(ChatProvider):
         base_url: including the version; `None` reads it in a live run from the environment variable
             `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "OpenAI Responses"
@@ -144,14 +140,7 @@ class OpenAIResponsesProvider(ChatProvider):
         return {"authorization": f"Bearer {key}"} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, or a tool message answers no call.
-        """
+        """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""
         split = split_prompt(prompt, self.vendor, joins_results=False)
         body: dict[str, Any] = {"model": self.model}
         if split.system:
@@ -399,11 +388,7 @@ _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 
 def read_input(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `instructions`, `prompt` and `input`.
-
-    Args:
-        body: of the request.
-    """
+    """Read `instructions`, `prompt` and `input`."""
     turns: list[ConversationTurn] = []
     if (instructions := body.get("instructions")) is not None:
         if isinstance(instructions, str):

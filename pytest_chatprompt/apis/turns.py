@@ -11,13 +11,7 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Conten
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool message, with the name of the function whose call it answers.
-
-    Args:
-        call_id: the id of that call.
-        function_name: the name of the function that was called.
-        content: the result, or texts and media; `""` for none.
-    """
+    """A tool message, with the name of the function whose call it answers."""
 
     call_id: str
     function_name: str
@@ -26,12 +20,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A user or assistant message, or all tool results that follow one turn.
-
-    Args:
-        message: the message; of tool results the last.
-        results: the tool results; empty for a user or assistant message.
-    """
+    """A user or assistant message, or all tool results that follow one turn."""
 
     message: ChatMessage
     results: tuple[ToolResult, ...] = ()
@@ -39,13 +28,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class SplitPrompt:
-    """The system text of a chat prompt, and its turns.
-
-    Args:
-        system: the text of all system messages; `""` for none.
-        turns: in order, at least one.
-        adjustments: what was changed in the messages; empty if nothing was.
-    """
+    """The system text of a chat prompt, and its turns."""
 
     system: str
     turns: tuple[Turn, ...]
@@ -53,16 +36,7 @@ class SplitPrompt:
 
 
 def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
-    """Split a chat prompt into its system text and its turns.
-
-    Args:
-        prompt: the messages, system messages anywhere among them.
-        vendor: the API's name, for errors and adjustments.
-        joins_results: whether the API gets the tool results of one turn together.
-
-    Raises:
-        PayloadError: there are system messages only, or a tool message answers no earlier call.
-    """
+    """Split a chat prompt into its system text and its turns."""
     system = "\n\n".join(message.text for message in prompt if message.role == "system")
     messages = [message for message in prompt if message.role != "system"]
     if not messages:

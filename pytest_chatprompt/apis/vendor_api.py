@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
@@ -84,10 +84,6 @@ class SettingField(NamedTuple):
     def put(self, value: Any, body: dict[str, Any]) -> None:
         """Put a value into a body.
 
-        Args:
-            value: the setting's value.
-            body: the body; mappings on the way are made if they are missing.
-
         Raises:
             PayloadError: the API has no such value.
         """
@@ -103,11 +99,7 @@ def to_list(value: str | tuple[str, ...] | list[str]) -> list[str]:
 
 
 def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSchema | None:
-    """The schema of a response format; `None` for text, which APIs answer with by default.
-
-    Raises:
-        PayloadError: it is JSON without a schema, which the API lacks.
-    """
+    """The schema of a response format; `None` for text, which APIs answer with by default."""
     from pytest_chatprompt.prompt.tool_definitions import output_schema  # noqa: PLC0415 - most requests have no format
 
     schema = output_schema(response_format)
@@ -120,12 +112,7 @@ def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSch
 
 
 def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
-    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them.
-
-    Args:
-        vendor: the API's name, for errors.
-        efforts: the API's word for each effort that it has.
-    """
+    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
 
     def convert(effort: str) -> str:
         if effort not in efforts:
@@ -162,13 +149,7 @@ MediaTable = Mapping[MediaKind, MediaSupport]
 def content_blocks(
     content: Content, table: MediaTable, text_block: Callable[[str], dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks.
-
-    Args:
-        content: of a message that `check_media` has let pass.
-        table: of the API.
-        text_block: puts a text into its shape.
-    """
+    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks."""
     return [
         table[part.kind].block(part) if isinstance(part, Media) else text_block(part)
         for part in content_parts(content)
@@ -177,16 +158,7 @@ def content_blocks(
 
 
 def check_media(prompt: ChatPrompt, vendor: str, table: MediaTable) -> None:
-    """Refuse media that an API does not take.
-
-    Args:
-        prompt: the messages to send.
-        vendor: the API's name.
-        table: of the API; empty if it takes none.
-
-    Raises:
-        PayloadError: at the place of the part.
-    """
+    """Refuse media that an API does not take."""
     for message in prompt:
         for media in message.media:
             reason = _reason(media, message, vendor, table)
@@ -331,19 +303,11 @@ class VendorAPI(ABC):
         """
 
     def use_model(self, model: str) -> None:
-        """Send to another model from now on; called on a copy of the provider, for a request that names one.
-
-        Args:
-            model: its name.
-        """
+        """Send to another model from now on; called on a copy of the provider, for a request that names one."""
         self.model = model
 
     def settings_body(self, body: dict[str, Any]) -> None:
-        """Put the provider's settings into a body, where `setting_fields` say; for `build_payload`.
-
-        Args:
-            body: what was built so far.
-        """
+        """Put the provider's settings into a body, where `setting_fields` say; for `build_payload`."""
         for name, field in self.setting_fields.items():
             value = getattr(self, name)
             if value is not None:
@@ -383,11 +347,7 @@ class VendorAPI(ABC):
         raise PayloadError(f"{self.vendor} takes no response_format; leave it out", location=("response_format",))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """Read the model and its parameters out of a finished body, for preflight.
-
-        Args:
-            body: the body as it is sent, `extra_body` included: values may be of any type.
-        """
+        """Read the model and its parameters out of a finished body, for preflight."""
         return ModelParameters(str(body.get("model", self.model)))
 
 
@@ -395,15 +355,7 @@ API = TypeVar("API", bound=VendorAPI)
 
 
 def with_settings(provider: API, request: ProviderRequest) -> API:
-    """A provider with the settings of a request over its own: a copy, or itself if the request has none.
-
-    Args:
-        provider: it is not changed; the copy shares its connections.
-        request: its settings may have any name of `RequestSettings`.
-
-    Raises:
-        PayloadError: the API lacks one of them.
-    """
+    """A provider with the settings of a request over its own: a copy, or itself if the request has none."""
     if not request.settings:
         return provider
     configured = copy.copy(provider)
@@ -426,16 +378,7 @@ def with_settings(provider: API, request: ProviderRequest) -> API:
 
 
 def add_options(provider: VendorAPI, request: ProviderRequest, payload: Payload) -> Payload:
-    """A payload with the settings, the tools, the tool choice and the format of a request.
-
-    Args:
-        provider: with the settings of the request.
-        request: the request that the payload was built for.
-        payload: what `build_payload` made.
-
-    Raises:
-        PayloadError: the API lacks one of them.
-    """
+    """A payload with the settings, the tools, the tool choice and the format of a request."""
     # A subclass may build a body of its own; what the eval file says is in it all the same.
     for name, value in request.settings.items():
         if value is not None and name in provider.setting_fields:
