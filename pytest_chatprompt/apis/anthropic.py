@@ -9,7 +9,6 @@ requests in `message_create_params.py`, `tool_param.py` and `output_config_param
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
@@ -38,7 +37,6 @@ from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
-    ModelParameters,
     Rule,
     about_calls,
     about_definitions,
@@ -229,10 +227,6 @@ class AnthropicProvider(ChatProvider):
         adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
         return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
 
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model, the temperature, and `max_tokens`."""
-        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_tokens"))
-
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
         stop_reason = data.get("stop_reason")
@@ -396,7 +390,7 @@ class AnthropicMessages(ChatAPI):
         error = {"type": self.error_words.get(status, "api_error"), "message": message}
         return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
         sent = as_mapping(body)
         turns: list[ConversationTurn] = []
@@ -474,85 +468,38 @@ _DATA: Final = (
     *("enum", "const", "prefixItems", "items", "contains", "patternProperties", "propertyNames", "contentSchema"),
     *("dependentRequired", "dependentSchemas", "if", "then", "else", "not", "allOf", "anyOf", "oneOf"),
 )
-# Keywords that do not restrict the valid values.
-_NOTES: Final = ("default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator", "$comment", "$schema")
-_KNOWN: Final = frozenset((*_NUMBERS, *_TEXTS, *_DATA, *_NOTES))
-_START: Final = re.compile(r"(?:^|\n\n)\{")
-_KEY: Final = re.compile(r"(?:^|, )([\w$-]+): ")
-# A limit, so that no description takes seconds to read.
-_MOST_KEYS: Final = 100
+_NEXT_KEY: Final = re.compile(r", (?=[\w$-]+: )")
 
 
 def with_limits(schema: Any) -> Any:
-    """Put the limits in the descriptions of a schema back into their places."""
-    copied = json.loads(json_text(schema))
-    pending = [copied]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, list):
-            pending += current
-        elif isinstance(current, dict):
-            pending += current.values()
-            description = current.get("description")
-            if isinstance(description, str) and description.endswith("}"):
-                _add_limits(current, _find_limits(description))
-    return copied
+    """A schema with the limits back in their places that the SDK moved into descriptions (`transform_schema`)."""
+    if isinstance(schema, list):
+        return [with_limits(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    limits = _limits_in(schema.get("description"))
+    properties = len(as_mapping(schema.get("properties")))
+    if "patternProperties" not in limits and limits.get("minProperties", 0) > properties:
+        # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
+        del limits["minProperties"]
+    return {**limits, **{key: with_limits(value) for key, value in schema.items()}}
 
 
-def _add_limits(schema: dict[str, Any], limits: Mapping[str, Any]) -> None:
-    for keyword, value in limits.items():
-        if keyword != "minProperties" or "patternProperties" in limits or value <= len(schema.get("properties", ())):
-            # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
-            schema.setdefault(keyword, value)
-
-
-def _find_limits(description: str) -> dict[str, Any]:
-    """The limits at the end of a description; empty if there are none."""
-    for start in _START.finditer(description):
-        limits = _read_limits(description[start.end() : -1])
-        if limits is not None:
-            return limits
-    return {}
-
-
-def _read_limits(text: str) -> dict[str, Any] | None:
-    """Read `minimum: 1, maximum: 10`; `None` if the text is something else.
-
-    Values hold commas and colons too. So it is read from its end: a keyword is one if all after it can be read.
-    """
-    keys = list(_KEY.finditer(text))
-    if not keys or keys[0].start() != 0 or len(keys) > _MOST_KEYS:
-        return None
-    # What is read from each place on.
-    read: dict[int, dict[str, Any]] = {len(text): {}}
-    for index in reversed(range(len(keys))):
-        keyword = keys[index][1]
-        for end in (*(key.start() for key in keys[index + 1 :]), len(text)):
-            if end not in read or (keyword in _TEXTS and not _is_end_of_text(text, end)):
-                continue
-            value = _read_value(keyword, text[keys[index].end() : end])
-            if value is not None:
-                read[keys[index].start()] = {**value, **read[end]}
-                break
-    return read.get(0)
-
-
-def _is_end_of_text(text: str, end: int) -> bool:
-    """Whether a text may end here: before a keyword that exists, or an extension."""
-    key = _KEY.match(text, end)
-    return key is None or key[1] in _KNOWN or key[1].startswith("x-")
-
-
-def _read_value(keyword: str, written: str) -> dict[str, Any] | None:
-    """A keyword with its value; empty for one that says nothing here, `None` if it cannot have this value."""
-    if keyword in _TEXTS:
-        return {keyword: written}
-    if keyword not in _NUMBERS and keyword not in _DATA:
+def _limits_in(description: Any) -> dict[str, Any]:
+    """Read `{minimum: 1, maximum: 10}`, the last paragraph of a description; empty if that is something else."""
+    written = description.split("\n\n")[-1] if isinstance(description, str) else ""
+    if not (written.startswith("{") and written.endswith("}")):
         return {}
-    try:
-        value = ast.literal_eval(written)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    if keyword in _NUMBERS and not isinstance(value, int | float):
-        return None
-    return {keyword: value}
+    limits: dict[str, Any] = {}
+    for entry in _NEXT_KEY.split(written[1:-1]):
+        keyword, _, text = entry.partition(": ")
+        if keyword in _TEXTS:
+            limits[keyword] = text
+        elif keyword in _NUMBERS or keyword in _DATA:
+            try:
+                limits[keyword] = ast.literal_eval(text)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return {}
+            if keyword in _NUMBERS and not isinstance(limits[keyword], int | float):
+                return {}
+    return limits

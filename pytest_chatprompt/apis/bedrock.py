@@ -40,7 +40,6 @@ from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call
 from pytest_chatprompt.apis.model_api import ChatAPI, pieces
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
-    ModelParameters,
     Rule,
     about_calls,
     about_definitions,
@@ -333,12 +332,6 @@ class BedrockProvider(ChatProvider):
         adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
         return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
 
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model that the path names, and the parameters in `inferenceConfig`."""
-        config = body.get("inferenceConfig")
-        config = config if isinstance(config, dict) else {}
-        return ModelParameters(self.model, config.get("temperature"), config.get("maxTokens"))
-
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
         blocks = data["output"]["message"]["content"]
@@ -504,9 +497,15 @@ class BedrockConverse(ChatAPI):
         """The body of an error: only the message."""
         return {"message": message}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
-        return Conversation(read_messages(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        if as_items(sent.get("system")):
+            turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
+        for message in as_items(sent.get("messages")):
+            turns += read_message(message, _read_block)
+        return Conversation(tuple(turns))
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -548,16 +547,6 @@ _DOCUMENTS: Final = {
     "txt": "text/plain",
     "md": "text/markdown",
 }
-
-
-def read_messages(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `system` and `messages`."""
-    turns: list[ConversationTurn] = []
-    if as_items(body.get("system")):
-        turns.append(ConversationTurn("system", read_parts(body["system"], _read_block)))
-    for message in as_items(body.get("messages")):
-        turns += read_message(message, _read_block)
-    return tuple(turns)
 
 
 def _read_block(block: Any) -> Iterable[Part]:

@@ -430,5 +430,5 @@ def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
 
 def preflight_body(provider: ChatProvider, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
     """Find what the API of a provider will refuse or misread in a body that any client sends."""
-    prompt = api.read_conversation(provider.endpoint_path(), body).as_prompt()
+    prompt = api.read_conversation(body).as_prompt()
     return provider._findings(prompt, api.definitions(body), body)

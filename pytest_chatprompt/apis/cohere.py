@@ -77,7 +77,7 @@ class CohereChat(ChatAPI):
         """The body of an error in Cohere's shape."""
         return {"id": model_request.digest[:32], "message": message}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages` and `documents`."""
         sent = as_mapping(body)
         turns = [_with_plan(message) for message in as_items(sent.get("messages"))]

@@ -202,11 +202,14 @@ def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
     return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
 
 
-def read_role(value: Any) -> str:
-    """The role in the words of transcripts; `unknown` if the value cannot be a role."""
-    if not isinstance(value, str) or not _ROLE.fullmatch(value):
-        return "unknown"
-    return _ROLES.get(value.lower(), value.lower())
+def read_role_of(message: Any, default: str = "user") -> tuple[str, str | None]:
+    """The role of a message in the words of transcripts; and the message as text, if it is none or has no valid role."""
+    if not isinstance(message, Mapping):
+        return default, as_text(message)
+    role = message.get("role")
+    if not isinstance(role, str) or not _ROLE.fullmatch(role):
+        return "unknown", json_text(message)
+    return _ROLES.get(role.lower(), role.lower()), None
 
 
 def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
@@ -243,12 +246,9 @@ def turns_of_parts(role: str, parts: Sequence[Part]) -> list[ConversationTurn]:
 
 def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
     """The turns of a message with a role, and a text or parts as its content; any other stays as JSON text."""
-    if not isinstance(message, Mapping):
-        return [ConversationTurn("user", (as_text(message),))]
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return [ConversationTurn(role, (json_text(message),))]
-    return turns_of_parts(role, read_parts(message.get("content"), read))
+    role, unread = read_role_of(message)
+    parts = read_parts(message.get("content"), read) if unread is None else (unread,)
+    return turns_of_parts(role, parts)
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:

@@ -30,7 +30,7 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     turns_of_parts,
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
@@ -255,9 +255,7 @@ class GeminiProvider(ChatProvider):
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""
-        config = body.get("generationConfig")
-        config = config if isinstance(config, dict) else {}
-        return ModelParameters(self.model.rpartition("/")[2], config.get("temperature"), config.get("maxOutputTokens"))
+        return super().model_parameters(body)._replace(model=self.model.rpartition("/")[2])
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first candidate, without its thoughts; a blocked prompt or answer sets `blocked`."""
@@ -445,9 +443,18 @@ class GeminiGenerateContent(ChatAPI):
         is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return [{"error": error}] if is_array else {"error": error}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `systemInstruction` and `contents`."""
-        return Conversation(read_contents(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        instruction = first_of(sent, "systemInstruction", "system_instruction")
+        if instruction is not None:
+            is_content = isinstance(instruction, Mapping) and "parts" in instruction
+            parts = read_parts(instruction["parts"] if is_content else instruction, _read_part)
+            turns.append(ConversationTurn("system", parts))
+        for content in as_items(sent.get("contents")):
+            turns += _read_content(content)
+        return Conversation(tuple(turns))
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -501,28 +508,14 @@ def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def read_contents(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `systemInstruction` and `contents`."""
-    turns: list[ConversationTurn] = []
-    instruction = first_of(body, "systemInstruction", "system_instruction")
-    if instruction is not None:
-        is_content = isinstance(instruction, Mapping) and "parts" in instruction
-        turns.append(
-            ConversationTurn("system", read_parts(instruction["parts"] if is_content else instruction, _read_part))
-        )
-    for content in as_items(body.get("contents")):
-        turns += _read_content(content)
-    return tuple(turns)
-
-
 def _read_content(content: Any) -> list[ConversationTurn]:
-    if not isinstance(content, Mapping):
-        return [ConversationTurn("user", (as_text(content),))]
-    # Without a role the content is the user's.
-    role = read_role("user" if content.get("role") in (None, "") else content["role"])
-    if role == "unknown" or "parts" not in content:
-        return [ConversationTurn(role, (json_text(content),))]
-    return turns_of_parts(role, read_parts(content["parts"], _read_part))
+    if isinstance(content, Mapping) and content.get("role") in (None, ""):
+        # Without a role the content is the user's.
+        content = {**content, "role": "user"} if "parts" in content else json_text(content)
+    role, unread = read_role_of(content)
+    if unread is None and "parts" not in content:
+        unread = json_text(content)
+    return turns_of_parts(role, read_parts(content["parts"], _read_part) if unread is None else (unread,))
 
 
 def _read_part(part: Any) -> Iterable[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -13,53 +13,16 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 
 
 def json_text(value: Any) -> str:
-    """Write data as JSON text, with characters other than ASCII as they are."""
+    """Write data as JSON text, with characters other than ASCII as they are; what JSON does not know as its `repr`."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_as_json)
     except (ValueError, TypeError, RecursionError):
-        return _written_in_steps(value)
+        # Nested deeper than Python's stack, a number of thousands of digits, a key that is no text.
+        return '"(what JSON cannot hold)"'
 
 
 def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else repr(value)
-
-
-def _written_in_steps(value: Any) -> str:
-    """`json.dumps` without recursion: a body may be nested deeper than Python's stack."""
-    written: list[str] = []
-    # What is left to write, the next one last: text as a tuple of one, anything else as it is.
-    pending: list[Any] = [value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, _Text):
-            written.append(current)
-        elif isinstance(current, Mapping):
-            steps: list[Any] = [_Text("{")]
-            for index, (key, item) in enumerate(current.items()):
-                steps += [_Text(f"{', ' if index else ''}{_scalar(str(key))}: "), item]
-            pending += reversed([*steps, _Text("}")])
-        elif isinstance(current, list | tuple):
-            steps = [_Text("[")]
-            for index, item in enumerate(current):
-                steps += [_Text(", "), item] if index else [item]
-            pending += reversed([*steps, _Text("]")])
-        else:
-            written.append(_scalar(current))
-    return "".join(written)
-
-
-class _Text(str):
-    """Text that is JSON already."""
-
-    __slots__ = ()
-
-
-def _scalar(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
-    except ValueError:
-        # An integer of more digits than Python writes in decimal.
-        return json.dumps(hex(value))
 
 
 def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
@@ -104,11 +67,17 @@ def encode_json(body: dict[str, Any]) -> bytes:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
 
+def value_at(data: Any, path: Sequence[str]) -> Any:
+    """The value at a path of keys in decoded JSON; `None` if there is none."""
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
 def count_at(usage: Any, *path: str) -> int | None:
     """The count at a path of keys; `None` if there is none."""
-    for key in path:
-        usage = usage.get(key) if isinstance(usage, Mapping) else None
-    return usage if isinstance(usage, int) and not isinstance(usage, bool) and usage >= 0 else None
+    count = value_at(usage, path)
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
 def total(*counts: int | None) -> int | None:

@@ -127,7 +127,7 @@ class ModelAPI(ABC):
         return RETRY_HEADERS if status in _RETRYABLE else {}
 
     @abstractmethod
-    def read_conversation(self, path: str, body: Any) -> Conversation:
+    def read_conversation(self, body: Any) -> Conversation:
         """Read the body of a request back into the conversation that it holds."""
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:  # noqa: ARG002 - for subclasses
@@ -171,7 +171,7 @@ class ChatAPI(ModelAPI):
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
-        sent = self.read_conversation(model_request.path, model_request.body)
+        sent = self.read_conversation(model_request.body)
         return self.body(model_request, make_answer(model_request, self.definitions(model_request.body), sent, reply))
 
     def finish_reason(self, answer: Answer) -> str:

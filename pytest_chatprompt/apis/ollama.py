@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import urlsplit
 
@@ -22,26 +22,18 @@ from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
     Part,
-    SentMedia,
-    Thought,
-    ToolResult,
     as_items,
     as_mapping,
     as_text,
-    read_base64,
-    read_call,
-    read_parts,
-    read_role,
-    result_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
 from pytest_chatprompt.apis.openai import (
     OPENAI_MEDIA,
     CompatibleProvider,
     MaxTokensParameter,
     image_part,
-    read_chat_part,
+    read_chat_message,
+    read_images,
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Reply
@@ -208,9 +200,9 @@ class OllamaChat(OllamaAPI):
             yield {"message": {**message, "content": ""}}
         yield {"message": {"role": "assistant", "content": ""}}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
-        return Conversation(tuple(map(_read_message, as_items(as_mapping(body).get("messages")))))
+        return Conversation(tuple(map(read_chat_message, as_items(as_mapping(body).get("messages")))))
 
 
 class OllamaGenerate(OllamaAPI):
@@ -232,37 +224,10 @@ class OllamaGenerate(OllamaAPI):
         for piece in (*pieces(body["response"]), ""):
             yield {"response": piece}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system`, `prompt`, `suffix` and `images`."""
         sent = as_mapping(body)
         turns = [ConversationTurn("system", (as_text(sent["system"]),))] if sent.get("system") else []
         texts = [as_text(sent[key]) for key in ("prompt", "suffix") if sent.get(key)]
-        parts: tuple[Part, ...] = (*texts, *_images(sent.get("images")))
+        parts: tuple[Part, ...] = (*texts, *read_images(sent.get("images")))
         return Conversation((*turns, *([ConversationTurn("user", parts)] if parts else [])))
-
-
-def _read_message(message: Any) -> ConversationTurn:
-    if not isinstance(message, Mapping):
-        return ConversationTurn("user", (as_text(message),))
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return ConversationTurn(role, (json_text(message),))
-    parts: list[Part] = [Thought(as_text(message["thinking"]))] if message.get("thinking") else []
-    parts += read_parts(message.get("content"), read_chat_part)
-    parts += _images(message.get("images"))
-    if role == "tool":
-        name = as_text(message.get("tool_name") or message.get("name"))
-        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
-    parts += map(_read_call, as_items(message.get("tool_calls")))
-    return ConversationTurn(role, tuple(parts))
-
-
-def _read_call(call: Any) -> Part:
-    function = as_mapping(call).get("function")
-    if not isinstance(function, Mapping):
-        return json_text(call)
-    return read_call(function.get("name"), function.get("arguments"), as_mapping(call).get("id"))
-
-
-def _images(images: Any) -> Iterable[SentMedia]:
-    return (read_base64(image, "", "image") for image in as_items(images))

@@ -28,7 +28,7 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     read_url,
     result_parts,
 )
@@ -446,7 +446,7 @@ class OpenAIChat(ChatAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
         messages = as_items(as_mapping(body).get("messages"))
         return Conversation(tuple(read_chat_message(message) for message in messages))
@@ -472,14 +472,13 @@ def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def read_chat_message(message: Any) -> ConversationTurn:
-    """Read a message of chat completions, also an invalid one."""
-    if not isinstance(message, Mapping):
-        return ConversationTurn("user", (as_text(message),))
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return ConversationTurn(role, (json_text(message),))
-    parts = list(read_parts(message.get("content"), read_chat_part))
-    for key in ("reasoning_content", "reasoning"):
+    """Read a message of chat completions, and of APIs that resemble them; also an invalid one."""
+    role, unread = read_role_of(message)
+    if unread is not None:
+        return ConversationTurn(role, (unread,))
+    parts = [*read_parts(message.get("content"), read_chat_part), *read_images(message.get("images"))]
+    # The last one is Ollama's, as are `images` and `tool_name`.
+    for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(message.get(key), str):
             parts.insert(0, Thought(message[key]))
     if message.get("refusal") is not None:
@@ -487,12 +486,17 @@ def read_chat_message(message: Any) -> ConversationTurn:
     if isinstance(message.get("audio"), Mapping):
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":
-        result = ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), as_text(message.get("name")))
-        return ConversationTurn(role, (result,))
+        name = as_text(first_of(message, "tool_name", "name"))
+        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))
     return ConversationTurn(role, tuple(parts), as_text(message.get("name")))
+
+
+def read_images(images: Any) -> list[Part]:
+    """Read Ollama's `images`, which are base64."""
+    return [read_base64(image, "", "image") for image in as_items(images)]
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:

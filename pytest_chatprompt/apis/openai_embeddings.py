@@ -59,7 +59,7 @@ class OpenAIEmbeddings(ModelAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Each text of `input` is a turn of the user."""
         texts = _texts(as_mapping(body).get("input"))
         return Conversation(tuple(ConversationTurn("user", (text,)) for text in texts))

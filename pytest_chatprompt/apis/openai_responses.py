@@ -26,7 +26,7 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     read_url,
     result_parts,
 )
@@ -45,7 +45,7 @@ from pytest_chatprompt.apis.openai import (
     read_chat_part,
     read_file,
 )
-from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls
+from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
 from pytest_chatprompt.apis.turns import Turn, split_prompt
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -165,10 +165,6 @@ class OpenAIResponsesProvider(ChatProvider):
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`text` with the format."""
         return Payload({"text": {"format": _flat(response_format)}})
-
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model, the temperature, and `max_output_tokens`."""
-        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_output_tokens"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the messages and the calls of the output; a refusal, a filtered or a failed answer sets `blocked`."""
@@ -315,9 +311,18 @@ class OpenAIResponses(ChatAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""
-        return Conversation(read_input(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        if isinstance(sent.get("instructions"), str):
+            turns.append(ConversationTurn("system", (sent["instructions"],)))
+        else:
+            turns += _read_items(sent.get("instructions"), "system")
+        if sent.get("prompt") is not None:
+            # A prompt that is stored at OpenAI: its text is not in the request.
+            turns.append(ConversationTurn("system", (json_text({"prompt": sent["prompt"]}),)))
+        return Conversation((*turns, *_read_items(sent.get("input"), "user")))
 
 
 def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -387,20 +392,6 @@ _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 
-def read_input(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `instructions`, `prompt` and `input`."""
-    turns: list[ConversationTurn] = []
-    if (instructions := body.get("instructions")) is not None:
-        if isinstance(instructions, str):
-            turns.append(ConversationTurn("system", (instructions,)))
-        else:
-            turns += _read_items(instructions, "system")
-    if body.get("prompt") is not None:
-        # A prompt that is stored at OpenAI: its text is not in the request.
-        turns.append(ConversationTurn("system", (json_text({"prompt": body["prompt"]}),)))
-    return (*turns, *_read_items(body.get("input"), "user"))
-
-
 def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     turns: list[ConversationTurn] = []
     # Calls and thoughts are items of their own; they belong to the turn of the assistant that they follow.
@@ -440,12 +431,9 @@ def _role_of(kind: Any, role: str) -> str:
 
 
 def _read_message(message: Any, role: str) -> ConversationTurn:
-    if not isinstance(message, Mapping):
-        return ConversationTurn(role, (as_text(message),))
-    found = read_role(message.get("role"))
-    if found == "unknown":
-        return ConversationTurn(found, (json_text(message),))
-    return ConversationTurn(found, read_parts(message.get("content"), _read_part))
+    found, unread = read_role_of(message, role)
+    parts = read_parts(message.get("content"), _read_part) if unread is None else (unread,)
+    return ConversationTurn(found, parts)
 
 
 def _read_part(part: Any) -> Iterable[Part]:

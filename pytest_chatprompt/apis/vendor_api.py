@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
+from pytest_chatprompt.apis.json_body import value_at
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
@@ -347,8 +348,15 @@ class VendorAPI(ABC):
         raise PayloadError(f"{self.vendor} takes no response_format; leave it out", location=("response_format",))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """Read the model and its parameters out of a finished body, for preflight."""
-        return ModelParameters(str(body.get("model", self.model)))
+        """Read the model and its parameters out of a finished body, for preflight; by default as `setting_fields` say.
+
+        The body has all that `extra_body` adds, so values may be of any type.
+        """
+        temperature, max_output_tokens = (
+            value_at(body, self.setting_fields[name].path) if name in self.setting_fields else None
+            for name in ("temperature", "max_output_tokens")
+        )
+        return ModelParameters(str(body.get("model", self.model)), temperature, max_output_tokens)
 
 
 API = TypeVar("API", bound=VendorAPI)

@@ -204,7 +204,7 @@ def test_messages_are_decoded_by_botocore(data: Any) -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("bedrock").read_conversation(PATH, body).turns
+    return get_api("bedrock").read_conversation(body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

@@ -128,7 +128,7 @@ def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
     prompt = data.draw(prompts(provider))
     with use_context(OFFLINE):
         preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
-    conversation = get_api(provider.offline_api).read_conversation(urlsplit(preview.url).path, preview.body)
+    conversation = get_api(provider.offline_api).read_conversation(preview.body)
     assert read(conversation) == said(prompt)
 
 
