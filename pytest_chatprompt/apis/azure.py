@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.apis import message_rules
-from pytest_chatprompt.apis.answer import Answer, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, OPENAI_RULES, MaxTokensParameter, OpenAIChat, OpenAIProvider
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_media
+from pytest_chatprompt.apis.reply import Answer, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError

@@ -16,9 +16,7 @@ from urllib.parse import quote
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.aws_event_stream import event_message
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -37,7 +35,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
-from pytest_chatprompt.apis.model_api import ChatAPI, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     Rule,
@@ -45,15 +43,17 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     about_media,
 )
-from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
+    Turn,
     content_blocks,
     effort_among,
     require_schema,
+    split_prompt,
     to_list,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
@@ -491,7 +491,7 @@ class BedrockConverse(ChatAPI):
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message."""
-        return (event_message(event, data) for event, data in _events(body))
+        return (aws_event(event, data) for event, data in _events(body))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
         """The body of an error: only the message."""

@@ -39,8 +39,8 @@ from pytest_chatprompt.providers.response import Finding, ProviderResponse, repl
 from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.answer import Definitions
     from pytest_chatprompt.apis.model_api import ModelAPI
+    from pytest_chatprompt.apis.reply import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices import Billing
 

@@ -203,7 +203,7 @@ def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
 
 
 def read_role_of(message: Any, default: str = "user") -> tuple[str, str | None]:
-    """The role of a message in the words of transcripts; and the message as text, if it is none or has no valid role."""
+    """The role of a message in the words of transcripts; and its text as JSON, if it is none or has no valid role."""
     if not isinstance(message, Mapping):
         return default, as_text(message)
     role = message.get("role")

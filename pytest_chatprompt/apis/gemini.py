@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -43,14 +42,16 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     about_media,
 )
-from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
+    Turn,
     content_blocks,
     effort_among,
+    split_prompt,
     to_list,
 )
 from pytest_chatprompt.errors import PayloadError

@@ -12,13 +12,12 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.model_api import pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest, Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -36,7 +35,7 @@ from pytest_chatprompt.apis.openai import (
     read_images,
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.providers.context import current_context
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -42,6 +41,7 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     about_media,
 )
+from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -46,8 +45,16 @@ from pytest_chatprompt.apis.openai import (
     read_file,
 )
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    Turn,
+    content_blocks,
+    split_prompt,
+)
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
 from pytest_chatprompt.providers.arguments import check_names
