@@ -20,7 +20,7 @@ from pytest_chatprompt.apis.openai import (
 )
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider as OpenAIResponsesProvider
 from pytest_chatprompt.apis.openrouter import OpenRouterProvider as OpenRouterProvider
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits as ModelLimits,
     ModelParameters as ModelParameters,
     PreflightInput as PreflightInput,

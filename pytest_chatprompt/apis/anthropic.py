@@ -9,12 +9,11 @@ requests in `message_create_params.py`, `tool_param.py` and `output_config_param
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -35,24 +34,18 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
+    Turn,
     content_blocks,
     effort_among,
     require_schema,
+    split_prompt,
     to_list,
 )
 from pytest_chatprompt.errors import PayloadError
@@ -114,23 +107,23 @@ ANTHROPIC_RULES: Final = (
         message_rules.function_names(*_ANTHROPIC_NAME),
     ),
     about_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, message_rules.call_ids_used_twice),
-    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
-    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
+    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, option_rules.tool_names(*_ANTHROPIC_NAME)),
+    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, option_rules.choices_without_tools),
     # 100 for models with a context of 200,000 tokens.
-    about_media("image-count", _ANTHROPIC_IMAGES, media_rules.too_many("image", 600)),
-    about_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 10, "base64")),
-    about_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32, "base64")),
+    about_media("image-count", _ANTHROPIC_IMAGES, message_rules.too_many("image", 600)),
+    about_media("media-size", _ANTHROPIC_IMAGES, message_rules.too_large("image", 10, "base64")),
+    about_media("media-total", _ANTHROPIC_SIZES, message_rules.too_large_together(32, "base64")),
     Rule("first-turn", _ANTHROPIC_ERRORS, message_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, message_rules.merged_turns),
     Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
     Rule("prefill-blanks", _ANTHROPIC_BLANKS, message_rules.trailing_blanks_in_prefill),
-    Rule("output-cap", _ANTHROPIC_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _ANTHROPIC, setting_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
-    Rule("temperature-removed", ANTHROPIC_SAMPLING, setting_rules.temperature_removed),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("top_p",))),
-    Rule("sampling-removed", ANTHROPIC_SAMPLING, setting_rules.top_p_removed),
+    Rule("output-cap", _ANTHROPIC_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _ANTHROPIC, option_rules.temperature_range(1)),
+    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+    Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("temperature", "a temperature")),
+    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
+    Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
 )
 
 ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
@@ -152,10 +145,6 @@ class AnthropicProvider(ChatProvider):
             `ANTHROPIC_BASE_URL`, and without that it is `https://api.anthropic.com`.
         api_version: a date, sent in the header `anthropic-version`.
         settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Anthropic"
@@ -197,14 +186,7 @@ class AnthropicProvider(ChatProvider):
         return {"x-api-key": key, **headers} if key else headers
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
-        """
+        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results."""
         split = split_prompt(prompt, self.vendor)
         max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
@@ -239,10 +221,6 @@ class AnthropicProvider(ChatProvider):
         left_out += ["strict"] if schema.strict is False else []
         adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
         return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
-
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model, the temperature, and `max_tokens`."""
-        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_tokens"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
@@ -407,7 +385,7 @@ class AnthropicMessages(ChatAPI):
         error = {"type": self.error_words.get(status, "api_error"), "message": message}
         return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
         sent = as_mapping(body)
         turns: list[ConversationTurn] = []
@@ -485,89 +463,38 @@ _DATA: Final = (
     *("enum", "const", "prefixItems", "items", "contains", "patternProperties", "propertyNames", "contentSchema"),
     *("dependentRequired", "dependentSchemas", "if", "then", "else", "not", "allOf", "anyOf", "oneOf"),
 )
-# Keywords that do not restrict the valid values.
-_NOTES: Final = ("default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator", "$comment", "$schema")
-_KNOWN: Final = frozenset((*_NUMBERS, *_TEXTS, *_DATA, *_NOTES))
-_START: Final = re.compile(r"(?:^|\n\n)\{")
-_KEY: Final = re.compile(r"(?:^|, )([\w$-]+): ")
-# A limit, so that no description takes seconds to read.
-_MOST_KEYS: Final = 100
+_NEXT_KEY: Final = re.compile(r", (?=[\w$-]+: )")
 
 
 def with_limits(schema: Any) -> Any:
-    """Put the limits in the descriptions of a schema back into their places.
-
-    Args:
-        schema: as the request demands it; it is not changed.
-    """
-    copied = json.loads(json_text(schema))
-    pending = [copied]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, list):
-            pending += current
-        elif isinstance(current, dict):
-            pending += current.values()
-            description = current.get("description")
-            if isinstance(description, str) and description.endswith("}"):
-                _add_limits(current, _find_limits(description))
-    return copied
+    """A schema with the limits back in their places that the SDK moved into descriptions (`transform_schema`)."""
+    if isinstance(schema, list):
+        return [with_limits(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    limits = _limits_in(schema.get("description"))
+    properties = len(as_mapping(schema.get("properties")))
+    if "patternProperties" not in limits and limits.get("minProperties", 0) > properties:
+        # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
+        del limits["minProperties"]
+    return {**limits, **{key: with_limits(value) for key, value in schema.items()}}
 
 
-def _add_limits(schema: dict[str, Any], limits: Mapping[str, Any]) -> None:
-    for keyword, value in limits.items():
-        if keyword != "minProperties" or "patternProperties" in limits or value <= len(schema.get("properties", ())):
-            # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
-            schema.setdefault(keyword, value)
-
-
-def _find_limits(description: str) -> dict[str, Any]:
-    """The limits at the end of a description; empty if there are none."""
-    for start in _START.finditer(description):
-        limits = _read_limits(description[start.end() : -1])
-        if limits is not None:
-            return limits
-    return {}
-
-
-def _read_limits(text: str) -> dict[str, Any] | None:
-    """Read `minimum: 1, maximum: 10`; `None` if the text is something else.
-
-    Values hold commas and colons too. So it is read from its end: a keyword is one if all after it can be read.
-    """
-    keys = list(_KEY.finditer(text))
-    if not keys or keys[0].start() != 0 or len(keys) > _MOST_KEYS:
-        return None
-    # What is read from each place on.
-    read: dict[int, dict[str, Any]] = {len(text): {}}
-    for index in reversed(range(len(keys))):
-        keyword = keys[index][1]
-        for end in (*(key.start() for key in keys[index + 1 :]), len(text)):
-            if end not in read or (keyword in _TEXTS and not _is_end_of_text(text, end)):
-                continue
-            value = _read_value(keyword, text[keys[index].end() : end])
-            if value is not None:
-                read[keys[index].start()] = {**value, **read[end]}
-                break
-    return read.get(0)
-
-
-def _is_end_of_text(text: str, end: int) -> bool:
-    """Whether a text may end here: before a keyword that exists, or an extension."""
-    key = _KEY.match(text, end)
-    return key is None or key[1] in _KNOWN or key[1].startswith("x-")
-
-
-def _read_value(keyword: str, written: str) -> dict[str, Any] | None:
-    """A keyword with its value; empty for one that says nothing here, `None` if it cannot have this value."""
-    if keyword in _TEXTS:
-        return {keyword: written}
-    if keyword not in _NUMBERS and keyword not in _DATA:
+def _limits_in(description: Any) -> dict[str, Any]:
+    """Read `{minimum: 1, maximum: 10}`, the last paragraph of a description; empty if that is something else."""
+    written = description.split("\n\n")[-1] if isinstance(description, str) else ""
+    if not (written.startswith("{") and written.endswith("}")):
         return {}
-    try:
-        value = ast.literal_eval(written)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    if keyword in _NUMBERS and not isinstance(value, int | float):
-        return None
-    return {keyword: value}
+    limits: dict[str, Any] = {}
+    for entry in _NEXT_KEY.split(written[1:-1]):
+        keyword, _, text = entry.partition(": ")
+        if keyword in _TEXTS:
+            limits[keyword] = text
+        elif keyword in _NUMBERS or keyword in _DATA:
+            try:
+                limits[keyword] = ast.literal_eval(text)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return {}
+            if keyword in _NUMBERS and not isinstance(limits[keyword], int | float):
+                return {}
+    return limits

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
-from pytest_chatprompt.apis.answer import Answer, ModelRequest
+from pytest_chatprompt.apis import message_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, OPENAI_RULES, MaxTokensParameter, OpenAIChat, OpenAIProvider
-from pytest_chatprompt.apis.preflight import media_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, Rule, about_media
+from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_media
+from pytest_chatprompt.apis.reply import Answer, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError
@@ -30,7 +30,7 @@ _AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quot
 # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
 AZURE_RULES: Final = (
     *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
-    about_media("image-count", _AZURE_LIMITS, media_rules.too_many("image", 50)),
+    about_media("image-count", _AZURE_LIMITS, message_rules.too_many("image", 50)),
 )
 
 
@@ -49,10 +49,6 @@ class AzureProvider(OpenAIProvider):
         api_version: the API's version; `None` for the path `{endpoint}/openai/v1/chat/completions`, which has none.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; older deployments want `max_tokens`.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     offline_api = "azure-chat"
@@ -104,11 +100,7 @@ class AzureProvider(OpenAIProvider):
 
     @property
     def base_url(self) -> str:
-        """The endpoint, without a slash at its end.
-
-        Raises:
-            MissingSettingError: neither `endpoint` nor the environment variable is set.
-        """
+        """The endpoint, without a slash at its end."""
         endpoint = self._base_url or self._variable(self.endpoint_variable)
         if not endpoint:
             raise MissingSettingError(

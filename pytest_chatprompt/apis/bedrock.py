@@ -15,9 +15,8 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.aws_event_stream import event_message
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -36,25 +35,19 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
-from pytest_chatprompt.apis.model_api import ChatAPI, pieces
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
+from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
+    Turn,
     content_blocks,
     effort_among,
     require_schema,
+    split_prompt,
     to_list,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
@@ -100,11 +93,7 @@ def _document_name(media: Media) -> str:
 
 
 def number_documents(messages: Iterable[dict[str, Any]]) -> None:
-    """Put a number behind the name of each document whose name an earlier one has.
-
-    Args:
-        messages: of the body that is being made; their documents are changed.
-    """
+    """Put a number behind the name of each document whose name an earlier one has."""
     taken: set[str] = set()
     for message in messages:
         for document in _documents(message["content"]):
@@ -171,21 +160,21 @@ BEDROCK_RULES: Final = (
     about_calls("tools-missing", _BEDROCK_TOOLS, message_rules.calls_without_tools),
     about_calls("call-id", _BEDROCK_CALLS, message_rules.call_ids(*_BEDROCK_CALL_ID)),
     about_calls("function-name", _BEDROCK_CALLS, message_rules.function_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name", _BEDROCK_CALLS, definition_rules.tool_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name-twice", _BEDROCK_TOOLS, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _BEDROCK_TOOLS, definition_rules.choices_without_tools),
-    about_media("image-count", _BEDROCK_MEDIA, media_rules.too_many_in_a_message("image", 20)),
-    about_media("document-count", _BEDROCK_MEDIA, media_rules.too_many("document", 5)),
-    about_media("document-text", _BEDROCK_MEDIA, media_rules.documents_without_text),
-    about_media("media-size", _BEDROCK_MEDIA, media_rules.too_large("image", 3.75, "bytes")),
-    about_media("document-size", _BEDROCK_MEDIA, media_rules.too_large("document", 4.5, "bytes")),
+    about_definitions("tool-name", _BEDROCK_CALLS, option_rules.tool_names(*_BEDROCK_NAME)),
+    about_definitions("tool-name-twice", _BEDROCK_TOOLS, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _BEDROCK_TOOLS, option_rules.choices_without_tools),
+    about_media("image-count", _BEDROCK_MEDIA, message_rules.too_many("image", 20, "message")),
+    about_media("document-count", _BEDROCK_MEDIA, message_rules.too_many("document", 5)),
+    about_media("document-text", _BEDROCK_MEDIA, message_rules.documents_without_text),
+    about_media("media-size", _BEDROCK_MEDIA, message_rules.too_large("image", 3.75, "bytes")),
+    about_media("document-size", _BEDROCK_MEDIA, message_rules.too_large("document", 4.5, "bytes")),
     Rule("first-turn", _BEDROCK, message_rules.first_turn_not_the_users),
     Rule("alternating-turns", _BEDROCK, message_rules.turns_of_the_same_role),
     Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-    Rule("output-cap", _BEDROCK_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _BEDROCK_CONFIG, setting_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
+    Rule("output-cap", _BEDROCK_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _BEDROCK_CONFIG, option_rules.temperature_range(1)),
+    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
 )
 
 # Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
@@ -206,10 +195,6 @@ class BedrockProvider(ChatProvider):
             `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` says not to; without these it is the region's.
         settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
             signed with the credentials that the tools of AWS use.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Amazon Bedrock"
@@ -262,11 +247,7 @@ class BedrockProvider(ChatProvider):
 
     @property
     def base_url(self) -> str:
-        """The base URL without a slash at its end.
-
-        Raises:
-            MissingSettingError: see `region`; an environment variable or the profile holds no URL.
-        """
+        """The base URL without a slash at its end."""
         base_url = self._base_url or self._configured_url() or f"https://bedrock-runtime.{self.region}.amazonaws.com"
         return base_url.rstrip("/")
 
@@ -287,26 +268,12 @@ class BedrockProvider(ChatProvider):
         return {"authorization": f"Bearer {key}"} if key else {}
 
     def authorize(self, request: httpx.Request) -> dict[str, str]:
-        """The key, or without one a signature. Offline nothing is signed.
-
-        Args:
-            request: as it is about to be sent.
-
-        Raises:
-            MissingSettingError: there are neither a key nor credentials, or botocore is not installed.
-        """
+        """The key, or without one a signature. Offline nothing is signed."""
         headers = self.credentials()
         return headers if headers or current_context().is_offline else self._signer.sign(request, self.region)
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `system`, the turns as lists of blocks; what the user says to tool results is with them.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
-        """
+        """The system text as `system`, the turns as lists of blocks; what the user says to tool results joins them."""
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
@@ -358,12 +325,6 @@ class BedrockProvider(ChatProvider):
         text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
         adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
         return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
-
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model that the path names, and the parameters in `inferenceConfig`."""
-        config = body.get("inferenceConfig")
-        config = config if isinstance(config, dict) else {}
-        return ModelParameters(self.model, config.get("temperature"), config.get("maxTokens"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
@@ -524,15 +485,21 @@ class BedrockConverse(ChatAPI):
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message."""
-        return (event_message(event, data) for event, data in _events(body))
+        return (aws_event(event, data) for event, data in _events(body))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
         """The body of an error: only the message."""
         return {"message": message}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
-        return Conversation(read_messages(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        if as_items(sent.get("system")):
+            turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
+        for message in as_items(sent.get("messages")):
+            turns += read_message(message, _read_block)
+        return Conversation(tuple(turns))
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -574,20 +541,6 @@ _DOCUMENTS: Final = {
     "txt": "text/plain",
     "md": "text/markdown",
 }
-
-
-def read_messages(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `system` and `messages`.
-
-    Args:
-        body: of the request.
-    """
-    turns: list[ConversationTurn] = []
-    if as_items(body.get("system")):
-        turns.append(ConversationTurn("system", read_parts(body["system"], _read_block)))
-    for message in as_items(body.get("messages")):
-        turns += read_message(message, _read_block)
-    return tuple(turns)
 
 
 def _read_block(block: Any) -> Iterable[Part]:

@@ -16,7 +16,7 @@ import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
 from pytest_chatprompt.apis.json_body import encode_json
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
+from pytest_chatprompt.apis.preflight import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
 from pytest_chatprompt.apis.vendor_api import (
     PreparedRequest,
     PreviewedBody,
@@ -39,8 +39,8 @@ from pytest_chatprompt.providers.response import Finding, ProviderResponse, repl
 from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.answer import Definitions
     from pytest_chatprompt.apis.model_api import ModelAPI
+    from pytest_chatprompt.apis.reply import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices import Billing
 
@@ -103,10 +103,6 @@ class ChatProviderArguments(ChatSettings, total=False):
 
 def check_base_url(where: str, base_url: str) -> None:
     """Refuse a base URL that no request can be sent to.
-
-    Args:
-        where: the class or the variable that it was given to, for errors.
-        base_url: must be http or https, with a host and without a query; a path is fine.
 
     Raises:
         ValueError: it is not such a URL.
@@ -197,11 +193,7 @@ class ChatProvider(VendorAPI):
 
     @property
     def base_url(self) -> str:
-        """The base URL without a slash at its end.
-
-        Raises:
-            MissingSettingError: the environment variable holds no URL.
-        """
+        """The base URL without a slash at its end."""
         return (self._base_url or self._url_in(self.base_url_variable) or self.default_base_url).rstrip("/")
 
     @property
@@ -216,18 +208,7 @@ class ChatProvider(VendorAPI):
         return f"the model {self.model!r} and {base_url}" if self.model else base_url
 
     def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
-        """Decide which messages are sent (rule E2).
-
-        Args:
-            request: with a `chat_prompt`, or a legacy request with only a `question`.
-
-        Returns:
-            The chat prompt, unchanged if it has a system message, else with the system prompt before it. For a legacy
-            request the system prompt with the guidelines, then the question.
-
-        Raises:
-            PayloadError: the chat prompt is an empty list, or there is neither a chat prompt nor a question.
-        """
+        """Decide which messages are sent (rule E2)."""
         system_prompt = request.metadata.get("systemPrompt")
         if system_prompt is None:
             system_prompt = DEFAULT_SYSTEM_PROMPT
@@ -242,17 +223,7 @@ class ChatProvider(VendorAPI):
         return (ChatMessage("system", system_prompt), *request.chat_prompt)
 
     def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
-        """Find what the API will refuse or misread; nothing is sent.
-
-        Args:
-            request: the request to look at.
-
-        Returns:
-            The findings; empty if the request breaks no rule.
-
-        Raises:
-            PayloadError: the API cannot express the messages.
-        """
+        """Find what the API will refuse or misread; nothing is sent."""
         return with_settings(self, request)._build_body(request)[2]
 
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
@@ -286,9 +257,6 @@ class ChatProvider(VendorAPI):
     def prepare(self, request: ProviderRequest) -> PreparedRequest:
         """Make the HTTP request; nothing is sent.
 
-        Args:
-            request: the request to prepare.
-
         Raises:
             PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
@@ -300,23 +268,12 @@ class ChatProvider(VendorAPI):
         return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
 
     def preview_body(self, request: ProviderRequest) -> PreviewedBody:
-        """What a receiver of the HTTP request would decode; nothing is sent.
-
-        Args:
-            request: the request to prepare.
-
-        Raises:
-            PayloadError, MissingSettingError: see `prepare`.
-        """
+        """What a receiver of the HTTP request would decode; nothing is sent."""
         prepared = self.prepare(request)
         return PreviewedBody(prepared.url, json.loads(prepared.content), prepared.adjustments, prepared.findings)
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
-        """Who bills a request, and for what model.
-
-        Args:
-            body: as it is sent.
-        """
+        """Who bills a request, and for what model."""
         from pytest_chatprompt.providers.prices import Billing  # noqa: PLC0415
 
         model = self.model_parameters(body).model
@@ -324,9 +281,6 @@ class ChatProvider(VendorAPI):
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, again after an error that may pass, and read the answer. Safe between threads.
-
-        Args:
-            request: the request to send.
 
         Raises:
             PayloadError: the API cannot express the messages; nothing was sent.
@@ -337,14 +291,7 @@ class ChatProvider(VendorAPI):
         return self.send_prepared(self.prepare(request))
 
     def send_prepared(self, prepared: PreparedRequest) -> ProviderResponse:
-        """Do as `send` does, with a request that `prepare` made. Safe between threads.
-
-        Args:
-            prepared: the HTTP request.
-
-        Raises:
-            MissingSettingError, APIConnectionError, APIStatusError: see `send`.
-        """
+        """Do as `send` does, with a request that `prepare` made. Safe between threads."""
         with self._http.in_flight() as cancellation:
             return self._send_prepared(prepared, cancellation)
 
@@ -398,30 +345,15 @@ class ChatProvider(VendorAPI):
         self._http.close()
 
     def credentials(self) -> dict[str, str]:
-        """The headers that carry the key.
-
-        Raises:
-            MissingSettingError: there is no key, or a header cannot contain it.
-        """
+        """The headers that carry the key."""
         return self.auth_headers(self._key())
 
     def authorize(self, request: httpx.Request) -> dict[str, str]:  # noqa: ARG002 - for subclasses
-        """The headers that authorize one try of a request; an API whose requests are signed overrides it.
-
-        Args:
-            request: as it is about to be sent, its body included.
-
-        Raises:
-            MissingSettingError: see `credentials`.
-        """
+        """The headers that authorize one try of a request; an API whose requests are signed overrides it."""
         return self.credentials()
 
     def model_headers(self, prepared: PreparedRequest) -> dict[str, str]:
-        """The headers of a request that change what the model does, such as `anthropic-beta`; it needs no key.
-
-        Args:
-            prepared: the HTTP request.
-        """
+        """The headers of a request that change what the model does, such as `anthropic-beta`; it needs no key."""
         return self._http.model_headers(prepared.url, prepared.content)
 
     def known_keys(self) -> tuple[str, ...]:
@@ -497,12 +429,6 @@ def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
 
 
 def preflight_body(provider: ChatProvider, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
-    """Find what the API of a provider will refuse or misread in a body that any client sends.
-
-    Args:
-        provider: knows the API's rules and models.
-        body: as it is sent; a message's number is its place in the conversation that is read from it.
-        api: reads the body: the one that `offline_api` names.
-    """
-    prompt = api.read_conversation(provider.endpoint_path(), body).as_prompt()
+    """Find what the API of a provider will refuse or misread in a body that any client sends."""
+    prompt = api.read_conversation(body).as_prompt()
     return provider._findings(prompt, api.definitions(body), body)

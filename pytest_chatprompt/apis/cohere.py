@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -21,6 +20,7 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.openai import read_chat_message
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 
 
 class CohereChat(ChatAPI):
@@ -77,7 +77,7 @@ class CohereChat(ChatAPI):
         """The body of an error in Cohere's shape."""
         return {"id": model_request.digest[:32], "message": message}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages` and `documents`."""
         sent = as_mapping(body)
         turns = [_with_plan(message) for message in as_items(sent.get("messages"))]

@@ -42,11 +42,7 @@ class SentMedia:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning of the model that is sent back to it.
-
-    Args:
-        text: what can be read of it; `""` where it is encrypted.
-    """
+    """Reasoning of the model that is sent back to it."""
 
     text: str = ""
 
@@ -56,13 +52,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class ConversationToolCall:
-    """A call of a tool.
-
-    Args:
-        name: the tool's name.
-        arguments: JSON text; as sent, where the API takes text.
-        id: what its result names; `""` for none.
-    """
+    """A call of a tool."""
 
     name: str
     arguments: str
@@ -71,13 +61,7 @@ class ConversationToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call.
-
-    Args:
-        parts: its texts and files, in order.
-        call_id: the id of the call; `""` for none.
-        name: the tool's name; `""` if the request does not say.
-    """
+    """The result of a tool call."""
 
     parts: tuple[str | SentMedia | Thought, ...]
     call_id: str = ""
@@ -89,13 +73,7 @@ Part = str | SentMedia | Thought | ConversationToolCall | ToolResult
 
 @dataclass(frozen=True, slots=True)
 class ConversationTurn:
-    """What one role says: texts, media, thoughts, tool calls and results.
-
-    Args:
-        role: `system`, `user`, `assistant` or `tool`; another word of the API as it is.
-        parts: in the order in which they were sent.
-        name: of the speaker; `""` for none.
-    """
+    """What one role says: texts, media, thoughts, tool calls and results."""
 
     role: str
     parts: tuple[Part, ...] = ()
@@ -136,11 +114,7 @@ class ConversationTurn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a request says to the model.
-
-    Args:
-        turns: in order; what an API takes apart from the turns, such as a system prompt, comes first.
-    """
+    """What a request says to the model."""
 
     turns: tuple[ConversationTurn, ...] = ()
 
@@ -228,11 +202,14 @@ def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
     return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
 
 
-def read_role(value: Any) -> str:
-    """The role in the words of transcripts; `unknown` if the value cannot be a role."""
-    if not isinstance(value, str) or not _ROLE.fullmatch(value):
-        return "unknown"
-    return _ROLES.get(value.lower(), value.lower())
+def read_role_of(message: Any, default: str = "user") -> tuple[str, str | None]:
+    """The role of a message in the words of transcripts; and its text as JSON, if it is none or has no valid role."""
+    if not isinstance(message, Mapping):
+        return default, as_text(message)
+    role = message.get("role")
+    if not isinstance(role, str) or not _ROLE.fullmatch(role):
+        return "unknown", json_text(message)
+    return _ROLES.get(role.lower(), role.lower()), None
 
 
 def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
@@ -268,18 +245,10 @@ def turns_of_parts(role: str, parts: Sequence[Part]) -> list[ConversationTurn]:
 
 
 def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
-    """The turns of a message that has a role, and a text or parts as its content; one that has not stays as JSON text.
-
-    Args:
-        message: of any shape.
-        read: reads one part of the content.
-    """
-    if not isinstance(message, Mapping):
-        return [ConversationTurn("user", (as_text(message),))]
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return [ConversationTurn(role, (json_text(message),))]
-    return turns_of_parts(role, read_parts(message.get("content"), read))
+    """The turns of a message with a role, and a text or parts as its content; any other stays as JSON text."""
+    role, unread = read_role_of(message)
+    parts = read_parts(message.get("content"), read) if unread is None else (unread,)
+    return turns_of_parts(role, parts)
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:
@@ -289,13 +258,7 @@ def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToo
 
 
 def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
-    """A file by its URL, which may hold the bytes.
-
-    Args:
-        url: `https:`, `data:` or another.
-        kind: of media; by default what the media type says.
-        name: the file's name.
-    """
+    """A file by its URL, which may hold the bytes."""
     text = as_text(url)
     data = _DATA_URL.match(text)
     if data is None:
@@ -310,14 +273,7 @@ def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
 
 
 def read_base64(data: Any, media_type: Any, kind: str = "", name: Any = None) -> SentMedia:
-    """A file by its bytes in base64.
-
-    Args:
-        data: the base64 text; for anything else the size is not known.
-        media_type: such as `image/png`.
-        kind: of media; by default what the media type says.
-        name: the file's name.
-    """
+    """A file by its bytes in base64."""
     written = as_text(media_type)
     size = _base64_size(data) if isinstance(data, str) else None
     return SentMedia(kind or kind_of(written), written, size, as_text(name))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -29,13 +29,12 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     turns_of_parts,
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
     Rule,
@@ -43,14 +42,16 @@ from pytest_chatprompt.apis.preflight.rule import (
     about_definitions,
     about_media,
 )
-from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
+    Turn,
     content_blocks,
     effort_among,
+    split_prompt,
     to_list,
 )
 from pytest_chatprompt.errors import PayloadError
@@ -132,11 +133,11 @@ GEMINI_RULES: Final = (
         _GEMINI,
         message_rules.function_names(*_GEMINI_NAME),
     ),
-    about_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
-    about_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
-    about_media("image-count", _GEMINI_IMAGES, media_rules.too_many("image", 3600)),
-    about_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100, "base64")),
+    about_definitions("tool-name", _GEMINI, option_rules.tool_names(*_GEMINI_NAME)),
+    about_definitions("tool-name-twice", _GEMINI_TOOLS, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _GEMINI_TOOLS, option_rules.choices_without_tools),
+    about_media("image-count", _GEMINI_IMAGES, message_rules.too_many("image", 3600)),
+    about_media("media-total", _GEMINI_FILES, message_rules.too_large_together(100, "base64")),
     Rule(
         "last-turn",
         _GEMINI,
@@ -144,9 +145,9 @@ GEMINI_RULES: Final = (
             "{vendor} expects the last turn from the user or a tool; end the case with a user message"
         ),
     ),
-    Rule("model-alias", _GEMINI_SDK, setting_rules.aliases_of_beta),
-    Rule("output-cap", _GEMINI_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _GEMINI, setting_rules.temperature_range(2)),
+    Rule("model-alias", _GEMINI_SDK, option_rules.aliases_of_beta),
+    Rule("output-cap", _GEMINI_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _GEMINI, option_rules.temperature_range(2)),
 )
 
 GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
@@ -166,10 +167,6 @@ class GeminiProvider(ChatProvider):
             `GOOGLE_GEMINI_BASE_URL`, and without that it is `https://generativelanguage.googleapis.com`.
         api_version: the API's version, `v1` or `v1beta`.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Gemini"
@@ -212,14 +209,7 @@ class GeminiProvider(ChatProvider):
         return {"x-goog-api-key": key} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
-        """
+        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`."""
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
@@ -266,9 +256,7 @@ class GeminiProvider(ChatProvider):
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""
-        config = body.get("generationConfig")
-        config = config if isinstance(config, dict) else {}
-        return ModelParameters(self.model.rpartition("/")[2], config.get("temperature"), config.get("maxOutputTokens"))
+        return super().model_parameters(body)._replace(model=self.model.rpartition("/")[2])
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first candidate, without its thoughts; a blocked prompt or answer sets `blocked`."""
@@ -456,9 +444,18 @@ class GeminiGenerateContent(ChatAPI):
         is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return [{"error": error}] if is_array else {"error": error}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `systemInstruction` and `contents`."""
-        return Conversation(read_contents(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        instruction = first_of(sent, "systemInstruction", "system_instruction")
+        if instruction is not None:
+            is_content = isinstance(instruction, Mapping) and "parts" in instruction
+            parts = read_parts(instruction["parts"] if is_content else instruction, _read_part)
+            turns.append(ConversationTurn("system", parts))
+        for content in as_items(sent.get("contents")):
+            turns += _read_content(content)
+        return Conversation(tuple(turns))
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -512,32 +509,14 @@ def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def read_contents(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `systemInstruction` and `contents`.
-
-    Args:
-        body: of the request.
-    """
-    turns: list[ConversationTurn] = []
-    instruction = first_of(body, "systemInstruction", "system_instruction")
-    if instruction is not None:
-        is_content = isinstance(instruction, Mapping) and "parts" in instruction
-        turns.append(
-            ConversationTurn("system", read_parts(instruction["parts"] if is_content else instruction, _read_part))
-        )
-    for content in as_items(body.get("contents")):
-        turns += _read_content(content)
-    return tuple(turns)
-
-
 def _read_content(content: Any) -> list[ConversationTurn]:
-    if not isinstance(content, Mapping):
-        return [ConversationTurn("user", (as_text(content),))]
-    # Without a role the content is the user's.
-    role = read_role("user" if content.get("role") in (None, "") else content["role"])
-    if role == "unknown" or "parts" not in content:
-        return [ConversationTurn(role, (json_text(content),))]
-    return turns_of_parts(role, read_parts(content["parts"], _read_part))
+    if isinstance(content, Mapping) and content.get("role") in (None, ""):
+        # Without a role the content is the user's.
+        content = {**content, "role": "user"} if "parts" in content else json_text(content)
+    role, unread = read_role_of(content)
+    if unread is None and "parts" not in content:
+        unread = json_text(content)
+    return turns_of_parts(role, read_parts(content["parts"], _read_part) if unread is None else (unread,))
 
 
 def _read_part(part: Any) -> Iterable[Part]:

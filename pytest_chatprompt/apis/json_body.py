@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -13,69 +13,20 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 
 
 def json_text(value: Any) -> str:
-    """Write data as JSON text, with characters other than ASCII as they are.
-
-    Args:
-        value: JSON data of any depth; what JSON does not know is written as its `repr`, in quotes.
-    """
+    """Write data as JSON text, with characters other than ASCII as they are; what JSON does not know as its `repr`."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_as_json)
     except (ValueError, TypeError, RecursionError):
-        return _written_in_steps(value)
+        # Nested deeper than Python's stack, a number of thousands of digits, a key that is no text.
+        return '"(what JSON cannot hold)"'
 
 
 def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else repr(value)
 
 
-def _written_in_steps(value: Any) -> str:
-    """`json.dumps` without recursion: a body may be nested deeper than Python's stack."""
-    written: list[str] = []
-    # What is left to write, the next one last: text as a tuple of one, anything else as it is.
-    pending: list[Any] = [value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, _Text):
-            written.append(current)
-        elif isinstance(current, Mapping):
-            steps: list[Any] = [_Text("{")]
-            for index, (key, item) in enumerate(current.items()):
-                steps += [_Text(f"{', ' if index else ''}{_scalar(str(key))}: "), item]
-            pending += reversed([*steps, _Text("}")])
-        elif isinstance(current, list | tuple):
-            steps = [_Text("[")]
-            for index, item in enumerate(current):
-                steps += [_Text(", "), item] if index else [item]
-            pending += reversed([*steps, _Text("]")])
-        else:
-            written.append(_scalar(current))
-    return "".join(written)
-
-
-class _Text(str):
-    """Text that is JSON already."""
-
-    __slots__ = ()
-
-
-def _scalar(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
-    except ValueError:
-        # An integer of more digits than Python writes in decimal.
-        return json.dumps(hex(value))
-
-
 def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
-    """Parse the arguments of a tool call, for an API that takes them as data.
-
-    Args:
-        call: its `function.arguments` are JSON text.
-        message: the message that makes the call; errors name it.
-
-    Raises:
-        PayloadError: they are not a JSON object.
-    """
+    """Parse the arguments of a tool call, for an API that takes them as data."""
     arguments: Any
     try:
         arguments = json.loads(call.function.arguments, parse_constant=_finite_float, parse_float=_finite_float)
@@ -99,22 +50,12 @@ def _finite_float(text: str) -> float:
 
 
 def make_tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-    """Make a tool call out of the response of an API that gives the arguments as data.
-
-    Args:
-        call_id: the call's id.
-        name: the function's name.
-        arguments: JSON data; written as JSON text.
-    """
+    """Make a tool call out of the response of an API that gives the arguments as data."""
     return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
 
 
 def encode_json(body: dict[str, Any]) -> bytes:
-    """Encode a body as compact JSON in UTF-8.
-
-    Raises:
-        PayloadError: it holds something that JSON or UTF-8 cannot express.
-    """
+    """Encode a body as compact JSON in UTF-8."""
     try:
         return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
@@ -126,16 +67,17 @@ def encode_json(body: dict[str, Any]) -> bytes:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
 
-def count_at(usage: Any, *path: str) -> int | None:
-    """The count at a path of keys; `None` if there is none.
-
-    Args:
-        usage: decoded from JSON, of any type.
-        path: the keys, from the outermost.
-    """
+def value_at(data: Any, path: Sequence[str]) -> Any:
+    """The value at a path of keys in decoded JSON; `None` if there is none."""
     for key in path:
-        usage = usage.get(key) if isinstance(usage, Mapping) else None
-    return usage if isinstance(usage, int) and not isinstance(usage, bool) and usage >= 0 else None
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def count_at(usage: Any, *path: str) -> int | None:
+    """The count at a path of keys; `None` if there is none."""
+    count = value_at(usage, path)
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
 def total(*counts: int | None) -> int | None:

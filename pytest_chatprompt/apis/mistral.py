@@ -11,14 +11,13 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.model_api import pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
-from pytest_chatprompt.apis.preflight import definition_rules, message_rules
-from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest, Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
@@ -51,7 +50,7 @@ MISTRAL_RULES: Final = (
     about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
     about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
     about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
-    about_definitions("tool-name", _VALIDATOR, definition_rules.tool_names(*_NAME)),
+    about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
     Rule(
         "last-turn",
         _VALIDATOR,
@@ -87,10 +86,6 @@ class MistralProvider(CompatibleProvider):
             `MISTRAL_API_BASE`, and without that it is `https://api.mistral.ai/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Mistral"

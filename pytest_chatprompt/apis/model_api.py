@@ -5,25 +5,22 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import struct
 from abc import ABC, abstractmethod
+from binascii import crc32
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest, UnansweredSchemaError, make_answer
 from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
 
 _PIECE: Final = re.compile(r"\s*\S+|\s+$")
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The chunks of a streamed reply, made one after the other.
-
-    Args:
-        make_chunks: gives the chunks from the first one on.
-    """
+    """The chunks of a streamed reply, made one after the other."""
 
     def __init__(self, make_chunks: Callable[[], Iterator[bytes]]) -> None:
         self._make_chunks = make_chunks
@@ -47,12 +44,7 @@ def json_bytes(data: Any) -> bytes:
 
 
 def server_sent_event(data: Any, event: str = "") -> bytes:
-    """One server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html).
-
-    Args:
-        data: JSON data.
-        event: its name; `""` for none.
-    """
+    """One server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
     return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
 
 
@@ -100,14 +92,6 @@ class ModelAPI(ABC):
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
         """Answer a request as the API does.
 
-        Args:
-            request: its body has been read.
-            reply: what the test wants; `None` for the smallest valid answer to this request.
-
-        Returns:
-            JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
-            loop.
-
         Raises:
             ValueError: the reply is not one for this API.
         """
@@ -144,13 +128,8 @@ class ModelAPI(ABC):
         return RETRY_HEADERS if status in _RETRYABLE else {}
 
     @abstractmethod
-    def read_conversation(self, path: str, body: Any) -> Conversation:
-        """Read the body of a request back into the conversation that it holds.
-
-        Args:
-            path: of the URL.
-            body: decoded JSON, of any shape: what is not understood stays as JSON text.
-        """
+    def read_conversation(self, body: Any) -> Conversation:
+        """Read the body of a request back into the conversation that it holds."""
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:  # noqa: ARG002 - for subclasses
         """Read the tools, the tool choice and the response format of a request; by default, it has none."""
@@ -193,7 +172,7 @@ class ChatAPI(ModelAPI):
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
-        sent = self.read_conversation(model_request.path, model_request.body)
+        sent = self.read_conversation(model_request.body)
         return self.body(model_request, make_answer(model_request, self.definitions(model_request.body), sent, reply))
 
     def finish_reason(self, answer: Answer) -> str:
@@ -212,3 +191,67 @@ class ChatAPI(ModelAPI):
 def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
     content_type = {"content-type": "application/json"}
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
+
+
+_STRING: Final = 7
+# The lengths, their checksum, and the checksum of all.
+_OVERHEAD: Final = 16
+_PRELUDE: Final = 12
+_CHECKSUM: Final = 4
+
+
+def aws_event(event: str, data: Any) -> bytes:
+    """Write one message of an event stream."""
+    return write_aws_message(
+        {":event-type": event, ":content-type": "application/json", ":message-type": "event"}, json_bytes(data)
+    )
+
+
+def write_aws_message(headers: Mapping[str, str], payload: bytes) -> bytes:
+    """Write one message."""
+    head = b"".join(_header(name, value) for name, value in headers.items())
+    prelude = struct.pack(">II", len(head) + len(payload) + _OVERHEAD, len(head))
+    message = prelude + struct.pack(">I", crc32(prelude)) + head + payload
+    return message + struct.pack(">I", crc32(message))
+
+
+def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
+    """Read the messages of a whole stream: headers and payloads.
+
+    Raises:
+        ValueError: it is not such a stream, or a header is not text.
+    """
+    messages, start = [], 0
+    try:
+        while start < len(stream):
+            length, head_length = struct.unpack_from(">II", stream, start)
+            if length < head_length + _OVERHEAD or start + length > len(stream):
+                raise ValueError("a message is cut off")
+            head_start = start + _PRELUDE
+            head = stream[head_start : head_start + head_length]
+            payload = stream[head_start + head_length : start + length - _CHECKSUM]
+            messages.append((_read_headers(head), payload))
+            start += length
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not an event stream: {error}") from None
+    return messages
+
+
+def _read_headers(head: bytes) -> dict[str, str]:
+    headers, at = {}, 0
+    while at < len(head):
+        name_end = at + 1 + head[at]
+        kind, length = struct.unpack_from(">BH", head, name_end)
+        if kind != _STRING:
+            raise ValueError("a header is not text")
+        value_start = name_end + 3
+        headers[head[at + 1 : name_end].decode()] = head[value_start : value_start + length].decode()
+        at = value_start + length
+    return headers
+
+
+def _header(name: str, value: str) -> bytes:
+    # Lengths are in bytes.
+    name_bytes, value_bytes = name.encode(), value.encode()
+    lengths = struct.pack(">B", len(name_bytes)), struct.pack(">BH", _STRING, len(value_bytes))
+    return lengths[0] + name_bytes + lengths[1] + value_bytes

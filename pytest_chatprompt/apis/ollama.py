@@ -9,42 +9,33 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import urlsplit
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
     Part,
-    SentMedia,
-    Thought,
-    ToolResult,
     as_items,
     as_mapping,
     as_text,
-    read_base64,
-    read_call,
-    read_parts,
-    read_role,
-    result_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
 from pytest_chatprompt.apis.openai import (
     OPENAI_MEDIA,
     CompatibleProvider,
     MaxTokensParameter,
     image_part,
-    read_chat_part,
+    read_chat_message,
+    read_images,
 )
-from pytest_chatprompt.apis.preflight import definition_rules, message_rules
-from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.providers.context import current_context
 
@@ -58,7 +49,7 @@ _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/opena
 
 OLLAMA_RULES: Final = (
     about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
-    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, definition_rules.choices_ignored),
+    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
 )
 
 
@@ -80,10 +71,6 @@ class OllamaProvider(CompatibleProvider):
             else from `OLLAMA_HOST`, which has none; without these it is `http://localhost:11434/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; Ollama knows `max_tokens` only.
         settings: see `ChatSettings`. A key is sent where there is one: Ollama's cloud wants it.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "Ollama"
@@ -106,11 +93,7 @@ class OllamaProvider(CompatibleProvider):
 
     @property
     def base_url(self) -> str:
-        """The base URL without a slash at its end.
-
-        Raises:
-            MissingSettingError: an environment variable holds no URL.
-        """
+        """The base URL without a slash at its end."""
         host = "" if current_context().is_offline else os.environ.get("OLLAMA_HOST", "")
         is_own = self.base_url_variable == OllamaProvider.base_url_variable
         if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):
@@ -216,9 +199,9 @@ class OllamaChat(OllamaAPI):
             yield {"message": {**message, "content": ""}}
         yield {"message": {"role": "assistant", "content": ""}}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
-        return Conversation(tuple(map(_read_message, as_items(as_mapping(body).get("messages")))))
+        return Conversation(tuple(map(read_chat_message, as_items(as_mapping(body).get("messages")))))
 
 
 class OllamaGenerate(OllamaAPI):
@@ -240,37 +223,10 @@ class OllamaGenerate(OllamaAPI):
         for piece in (*pieces(body["response"]), ""):
             yield {"response": piece}
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `system`, `prompt`, `suffix` and `images`."""
         sent = as_mapping(body)
         turns = [ConversationTurn("system", (as_text(sent["system"]),))] if sent.get("system") else []
         texts = [as_text(sent[key]) for key in ("prompt", "suffix") if sent.get(key)]
-        parts: tuple[Part, ...] = (*texts, *_images(sent.get("images")))
+        parts: tuple[Part, ...] = (*texts, *read_images(sent.get("images")))
         return Conversation((*turns, *([ConversationTurn("user", parts)] if parts else [])))
-
-
-def _read_message(message: Any) -> ConversationTurn:
-    if not isinstance(message, Mapping):
-        return ConversationTurn("user", (as_text(message),))
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return ConversationTurn(role, (json_text(message),))
-    parts: list[Part] = [Thought(as_text(message["thinking"]))] if message.get("thinking") else []
-    parts += read_parts(message.get("content"), read_chat_part)
-    parts += _images(message.get("images"))
-    if role == "tool":
-        name = as_text(message.get("tool_name") or message.get("name"))
-        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
-    parts += map(_read_call, as_items(message.get("tool_calls")))
-    return ConversationTurn(role, tuple(parts))
-
-
-def _read_call(call: Any) -> Part:
-    function = as_mapping(call).get("function")
-    if not isinstance(function, Mapping):
-        return json_text(call)
-    return read_call(function.get("name"), function.get("arguments"), as_mapping(call).get("id"))
-
-
-def _images(images: Any) -> Iterable[SentMedia]:
-    return (read_base64(image, "", "image") for image in as_items(images))

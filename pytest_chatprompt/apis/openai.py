@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -27,14 +27,13 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     read_url,
     result_parts,
 )
 from pytest_chatprompt.apis.json_body import count_at, json_text
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
+from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
     Rule,
@@ -42,6 +41,7 @@ from pytest_chatprompt.apis.preflight.rule import (
     about_definitions,
     about_media,
 )
+from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError
@@ -100,26 +100,26 @@ _OPENAI_SAMPLING: Final = (
 )
 # The same in chat completions and Responses.
 OPENAI_DEFINITIONS_RULES: Final = (
-    about_definitions("tool-name", _OPENAI, definition_rules.tool_names(*OPENAI_NAME)),
-    about_definitions("tool-name-twice", OPENAI_TOOLS, definition_rules.names_defined_twice),
-    about_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
-    about_definitions("schema-name", _OPENAI, definition_rules.schema_name),
-    about_definitions("json-word", _OPENAI_JSON, definition_rules.json_without_the_word),
-    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, definition_rules.objects_with_more_properties),
-    about_definitions("strict-required", _OPENAI_SCHEMAS, definition_rules.properties_not_required),
-    about_definitions("strict-keyword", _OPENAI_SCHEMAS, definition_rules.keywords_refused),
-    about_definitions("strict-root", _OPENAI_SCHEMAS, definition_rules.root_not_an_object),
-    about_definitions("strict-size", _OPENAI_SCHEMAS, definition_rules.schemas_too_large),
+    about_definitions("tool-name", _OPENAI, option_rules.tool_names(*OPENAI_NAME)),
+    about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
+    about_definitions("tool-choice", _OPENAI, option_rules.choices_without_tools),
+    about_definitions("schema-name", _OPENAI, option_rules.schema_name),
+    about_definitions("json-word", _OPENAI_JSON, option_rules.json_without_the_word),
+    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, option_rules.objects_with_more_properties),
+    about_definitions("strict-required", _OPENAI_SCHEMAS, option_rules.properties_not_required),
+    about_definitions("strict-keyword", _OPENAI_SCHEMAS, option_rules.keywords_refused),
+    about_definitions("strict-root", _OPENAI_SCHEMAS, option_rules.root_not_an_object),
+    about_definitions("strict-size", _OPENAI_SCHEMAS, option_rules.schemas_too_large),
 )
 OPENAI_MEDIA_RULES: Final = (
-    about_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
-    about_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "bytes", "document")),
+    about_media("image-count", _OPENAI_IMAGES, message_rules.too_many("image", 1500)),
+    about_media("media-total", _OPENAI_FILES, message_rules.too_large_together(50, "bytes", "document")),
 )
 OPENAI_SETTINGS_RULES: Final = (
-    Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
-    Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
-    Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
-    Rule("sampling-fixed", _OPENAI_REASONING, setting_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+    Rule("output-cap", _OPENAI_MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _OPENAI, option_rules.temperature_range(2)),
+    Rule("temperature-fixed", _OPENAI_MODELS, option_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _OPENAI_REASONING, option_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
 )
 OPENAI_PREFILL_RULE: Final = Rule(
     "prefill",
@@ -142,7 +142,7 @@ OPENAI_RULES: Final = (
     Rule("speaker-name", _OPENAI, message_rules.speaker_names),
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
-    Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
+    Rule("max-tokens", _OPENAI, option_rules.max_tokens_not_accepted),
 )
 
 # gpt-5.1 and 5.2 accept a temperature as long as they do not reason, which cannot be seen in a body: not known.
@@ -170,10 +170,6 @@ class OpenAIProvider(ChatProvider):
             `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "OpenAI"
@@ -317,10 +313,6 @@ class CompatibleProvider(OpenAIProvider):
         base_url: including the version; `None` reads it from the variable `base_url_variable`, if that is set.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; these servers know the older one.
         settings: see `ChatSettings`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     # OpenAI's prices are not theirs.
@@ -454,7 +446,7 @@ class OpenAIChat(ChatAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
         messages = as_items(as_mapping(body).get("messages"))
         return Conversation(tuple(read_chat_message(message) for message in messages))
@@ -480,14 +472,13 @@ def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def read_chat_message(message: Any) -> ConversationTurn:
-    """Read a message of chat completions, also an invalid one."""
-    if not isinstance(message, Mapping):
-        return ConversationTurn("user", (as_text(message),))
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return ConversationTurn(role, (json_text(message),))
-    parts = list(read_parts(message.get("content"), read_chat_part))
-    for key in ("reasoning_content", "reasoning"):
+    """Read a message of chat completions, and of APIs that resemble them; also an invalid one."""
+    role, unread = read_role_of(message)
+    if unread is not None:
+        return ConversationTurn(role, (unread,))
+    parts = [*read_parts(message.get("content"), read_chat_part), *read_images(message.get("images"))]
+    # The last one is Ollama's, as are `images` and `tool_name`.
+    for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(message.get(key), str):
             parts.insert(0, Thought(message[key]))
     if message.get("refusal") is not None:
@@ -495,12 +486,17 @@ def read_chat_message(message: Any) -> ConversationTurn:
     if isinstance(message.get("audio"), Mapping):
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":
-        result = ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), as_text(message.get("name")))
-        return ConversationTurn(role, (result,))
+        name = as_text(first_of(message, "tool_name", "name"))
+        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))
     return ConversationTurn(role, tuple(parts), as_text(message.get("name")))
+
+
+def read_images(images: Any) -> list[Part]:
+    """Read Ollama's `images`, which are base64."""
+    return [read_base64(image, "", "image") for image in as_items(images)]
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:

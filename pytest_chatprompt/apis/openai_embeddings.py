@@ -13,12 +13,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_chatprompt.apis.answer import ModelRequest
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text
 from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.apis.model_api import ModelAPI
 from pytest_chatprompt.apis.openai import OPENAI_ERRORS, openai_error
-from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.reply import ModelRequest, Reply
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
 _DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}
@@ -59,7 +58,7 @@ class OpenAIEmbeddings(ModelAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Each text of `input` is a turn of the user."""
         texts = _texts(as_mapping(body).get("input"))
         return Conversation(tuple(ConversationTurn("user", (text,)) for text in texts))

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -25,7 +25,7 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     read_call,
     read_parts,
-    read_role,
+    read_role_of,
     read_url,
     result_parts,
 )
@@ -44,10 +44,17 @@ from pytest_chatprompt.apis.openai import (
     read_chat_part,
     read_file,
 )
-from pytest_chatprompt.apis.preflight import message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    Turn,
+    content_blocks,
+    split_prompt,
+)
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
 from pytest_chatprompt.providers.arguments import check_names
@@ -89,7 +96,7 @@ OPENAI_RESPONSES_RULES: Final = (
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
     # The API's own error says so: "Expected a value >= 16".
-    Rule("output-minimum", _RESPONSES, setting_rules.max_output_tokens_below(16)),
+    Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
 )
 
 
@@ -101,10 +108,6 @@ class OpenAIResponsesProvider(ChatProvider):
         base_url: including the version; `None` reads it in a live run from the environment variable
             `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "OpenAI Responses"
@@ -144,14 +147,7 @@ class OpenAIResponsesProvider(ChatProvider):
         return {"authorization": f"Bearer {key}"} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results.
-
-        Args:
-            prompt: the messages to send.
-
-        Raises:
-            PayloadError: there is no turn, or a tool message answers no call.
-        """
+        """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""
         split = split_prompt(prompt, self.vendor, joins_results=False)
         body: dict[str, Any] = {"model": self.model}
         if split.system:
@@ -176,10 +172,6 @@ class OpenAIResponsesProvider(ChatProvider):
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`text` with the format."""
         return Payload({"text": {"format": _flat(response_format)}})
-
-    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """The model, the temperature, and `max_output_tokens`."""
-        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_output_tokens"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the messages and the calls of the output; a refusal, a filtered or a failed answer sets `blocked`."""
@@ -326,9 +318,18 @@ class OpenAIResponses(ChatAPI):
         """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
-    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+    def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""
-        return Conversation(read_input(as_mapping(body)))
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        if isinstance(sent.get("instructions"), str):
+            turns.append(ConversationTurn("system", (sent["instructions"],)))
+        else:
+            turns += _read_items(sent.get("instructions"), "system")
+        if sent.get("prompt") is not None:
+            # A prompt that is stored at OpenAI: its text is not in the request.
+            turns.append(ConversationTurn("system", (json_text({"prompt": sent["prompt"]}),)))
+        return Conversation((*turns, *_read_items(sent.get("input"), "user")))
 
 
 def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -398,24 +399,6 @@ _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 
-def read_input(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
-    """Read `instructions`, `prompt` and `input`.
-
-    Args:
-        body: of the request.
-    """
-    turns: list[ConversationTurn] = []
-    if (instructions := body.get("instructions")) is not None:
-        if isinstance(instructions, str):
-            turns.append(ConversationTurn("system", (instructions,)))
-        else:
-            turns += _read_items(instructions, "system")
-    if body.get("prompt") is not None:
-        # A prompt that is stored at OpenAI: its text is not in the request.
-        turns.append(ConversationTurn("system", (json_text({"prompt": body["prompt"]}),)))
-    return (*turns, *_read_items(body.get("input"), "user"))
-
-
 def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     turns: list[ConversationTurn] = []
     # Calls and thoughts are items of their own; they belong to the turn of the assistant that they follow.
@@ -455,12 +438,9 @@ def _role_of(kind: Any, role: str) -> str:
 
 
 def _read_message(message: Any, role: str) -> ConversationTurn:
-    if not isinstance(message, Mapping):
-        return ConversationTurn(role, (as_text(message),))
-    found = read_role(message.get("role"))
-    if found == "unknown":
-        return ConversationTurn(found, (json_text(message),))
-    return ConversationTurn(found, read_parts(message.get("content"), _read_part))
+    found, unread = read_role_of(message, role)
+    parts = read_parts(message.get("content"), _read_part) if unread is None else (unread,)
+    return ConversationTurn(found, parts)
 
 
 def _read_part(part: Any) -> Iterable[Part]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Unpack
 
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, audio_part, document_part, image_part
-from pytest_chatprompt.apis.preflight import definition_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -27,8 +27,8 @@ OPENROUTER_RULES: Final = (
     about_calls("tool-call-id", _OPENROUTER_TOOLS, message_rules.results_without_id),
     about_calls("tool-result-without-call", _OPENROUTER_TOOLS, message_rules.results_without_call),
     about_calls("tool-call-without-result", _OPENROUTER_TOOLS, message_rules.calls_without_results),
-    about_definitions("tool-choice", _OPENROUTER_TOOLS, definition_rules.choices_without_tools),
-    Rule("temperature", _OPENROUTER, setting_rules.temperature_range(2)),
+    about_definitions("tool-choice", _OPENROUTER_TOOLS, option_rules.choices_without_tools),
+    Rule("temperature", _OPENROUTER, option_rules.temperature_range(2)),
 )
 
 
@@ -51,10 +51,6 @@ class OpenRouterProvider(CompatibleProvider):
             without that it is `https://openrouter.ai/api/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent.
         settings: see `ChatSettings`. What only OpenRouter has, such as `provider` and `models`, goes into `extra_body`.
-
-    Raises:
-        TypeError: there is no setting of that name.
-        ValueError: a setting has an invalid value.
     """
 
     vendor = "OpenRouter"

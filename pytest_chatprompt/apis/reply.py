@@ -1,13 +1,23 @@
-"""`Reply`: what a test wants the model to reply, in the terms that all APIs share."""
+"""What answers a request offline: what the request demands, a queued `Reply`, and the `Answer` made of both.
+
+Without a queued reply, the answer is the smallest valid one. Equal input gives equal output, ids included.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
 
-from pytest_chatprompt.providers.response import replace_surrogates
+import httpx
+
+from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.providers.http.request_body import decode_body, read_body
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
 from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
@@ -133,3 +143,258 @@ def _refuse(value: object) -> Any:
 
 def _type(value: object) -> str:
     return type(value).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request to a model."""
+
+    path: str
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+    digest: str
+
+    @classmethod
+    def from_httpx(cls, request: httpx.Request) -> Self:
+        """Read an httpx request, whose body has been read."""
+        body = read_body(decode_body(request.content, request.headers))
+        seed = f"{request.url.path}\n{json_text(body)}"
+        digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:40]
+        return cls(request.url.path, dict(request.url.params) if request.url.query else {}, as_mapping(body), digest)
+
+    @property
+    def model(self) -> str:
+        """The model that the body names; `offline` if it names none."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) and model else "offline"
+
+
+class Definitions(NamedTuple):
+    """The tools, the tool choice and the response format of a request, in the shape of OpenAI's Responses.
+
+    Args:
+        tools: that the model may call; functions and custom tools have a name.
+        tool_choice: `auto`, `none` or `required`, one of the tools, or those that are allowed; `None` for none.
+        response_format: `json_object` or `json_schema`; `None` for text.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    response_format: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, tools: Iterable[Any], choice: Any = None, response_format: Any = None) -> Self:
+        """Read definitions in either of OpenAI's shapes, also invalid ones: what is not understood is left out."""
+        found = [_flat(tool) for tool in tools]
+        named = tuple(tool for tool in found if tool["type"] not in _CALLED or _is_named(tool))
+        return cls(named, _read_choice(choice), _read_format(response_format))
+
+    @property
+    def called(self) -> list[Tool]:
+        """The tools that the model calls by their name."""
+        return [
+            Tool(tool["name"], None if tool["type"] == "custom" else tool.get("parameters") or {})
+            for tool in self.tools
+            if tool["type"] in _CALLED
+        ]
+
+    @property
+    def forced(self) -> list[Tool]:
+        """Those of which the model must call one, offered or not, in order; empty if it need not."""
+        if self.tool_choice == "required":
+            return self.called
+        if not isinstance(self.tool_choice, Mapping):
+            return []
+        chosen = [self.tool_choice]
+        if self.tool_choice["type"] == "allowed_tools":
+            chosen = self.tool_choice["tools"] if self.tool_choice["mode"] == "required" else []
+        by_name = {tool.name: tool for tool in self.called}
+        return [by_name.get(tool["name"]) or Tool(tool["name"]) for tool in chosen]
+
+    @property
+    def schema(self) -> Any:
+        """The JSON Schema of the text; `None` for a text of any kind."""
+        return None if self.response_format is None else self.response_format.get("schema", {"type": "object"})
+
+
+class Tool(NamedTuple):
+    """A tool that the model calls."""
+
+    name: str
+    parameters: Any = MappingProxyType({})
+
+
+_CALLED: Final = ("function", "custom")
+
+
+def _flat(data: Any) -> dict[str, Any]:
+    """A tool or a format with its definition beside its type; chat completions have it below the type's name."""
+    declared = as_mapping(data)
+    kind = declared.get("type") or next((kind for kind in _CALLED if kind in declared), "function")
+    kind = kind if isinstance(kind, str) else "unknown"
+    nested = declared.get(kind)
+    return {**(nested if isinstance(nested, Mapping) else declared), "type": kind}
+
+
+def _is_named(tool: Mapping[str, Any]) -> bool:
+    return isinstance(tool.get("name"), str) and bool(tool["name"])
+
+
+def _read_choice(choice: Any) -> str | Mapping[str, Any] | None:
+    if isinstance(choice, str):
+        # Mistral's word, and that of older servers.
+        return "required" if choice == "any" else choice
+    chosen = _flat(choice)
+    if chosen["type"] == "allowed_tools":
+        tools = [tool for tool in map(_flat, as_items(chosen.get("tools"))) if _is_named(tool)]
+        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": tools}
+    return chosen if chosen["type"] in _CALLED and _is_named(chosen) else None
+
+
+def _read_format(response_format: Any) -> Mapping[str, Any] | None:
+    wanted = _flat(response_format)
+    if wanted["type"] == "json_schema":
+        return {"name": "", "schema": {"type": "object"}, **wanted}
+    return {"type": "json_object"} if wanted["type"] == "json_object" else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToolCall:
+    """A tool call of the answer.
+
+    Args:
+        name: the tool's name.
+        arguments: JSON data.
+        digest: 24 hexadecimal digits; APIs make the id of them.
+        id: the id that the test gave; `""` for none.
+        takes_text: whether the tool takes a text, the argument `input`, in place of JSON data.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    digest: str
+    id: str = ""
+    takes_text: bool = False
+
+    @property
+    def input(self) -> str:
+        """The input of a custom tool, which takes text instead of JSON."""
+        text = self.arguments.get("input")
+        return text if isinstance(text, str) else json_text(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model replies.
+
+    Args:
+        digest: 40 hexadecimal digits; APIs make the ids of the reply of them.
+        text: the text; `None` for none, which only an answer with tool calls has.
+        tool_calls: in order.
+        input_tokens: what the request used.
+        output_tokens: what the reply used.
+        finish_reason: the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.
+    """
+
+    digest: str
+    text: str | None
+    tool_calls: tuple[AnswerToolCall, ...]
+    input_tokens: int
+    output_tokens: int
+    finish_reason: str
+
+    @property
+    def total_tokens(self) -> int:
+        """The input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+
+class UnansweredSchemaError(Exception):
+    """A request demands what fits a JSON Schema, and no reply to it can be made up."""
+
+
+def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
+    """Decide what the model replies."""
+    wanted = reply or Reply(usage={})
+    text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
+    if wanted.json is not None:
+        tool = _tool_for(wanted.json, demand.forced)
+        if tool is None:
+            text = json_text(wanted.json)
+        else:
+            calls = [{"name": tool.name, "arguments": wanted.json}]
+    elif text is None and not calls:
+        text, calls = _least(demand, {call.name for call in sent.tool_calls})
+    text_tools = {tool.name for tool in demand.called if tool.parameters is None}
+    first = len(sent.tool_calls)
+    usage = wanted.usage or {}
+    return Answer(
+        request.digest,
+        text,
+        tuple(
+            AnswerToolCall(
+                call["name"],
+                call["arguments"],
+                _call_digest(request, first + index, call),
+                call.get("id", ""),
+                call["name"] in text_tools,
+            )
+            for index, call in enumerate(calls)
+        ),
+        usage.get("input_tokens", 0),
+        usage.get("output_tokens", 0),
+        wanted.finish_reason or ("tool_calls" if calls else "stop"),
+    )
+
+
+def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
+    """Make the smallest valid answer: a call of the forced tool, an instance of the schema, or a short text."""
+    forced = demand.forced
+    if not forced and demand.schema is None:
+        return OFFLINE_TEXT, []
+    if forced:
+        tool = next((tool for tool in forced if tool.name not in called), forced[-1])
+        arguments = {"input": OFFLINE_TEXT}
+        if tool.parameters is not None:
+            arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
+        return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
+    return json_text(_instance(demand.schema, "the answer")), []
+
+
+def _instance(schema: Any, what: str) -> Any:
+    # Not at the top: most requests demand nothing.
+    from pytest_chatprompt.apis.schema_instance import NoInstanceError, least_instance  # noqa: PLC0415
+
+    try:
+        return least_instance(schema)
+    except NoInstanceError:
+        raise UnansweredSchemaError(
+            f"the JSON Schema of {what} is one for which no offline reply can be made up; "
+            "queue one: eval_api.reply(json={...})"
+        ) from None
+
+
+def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:
+    """Find the forced tool whose arguments the data fits: clients also ask for structured output by a forced tool."""
+    if not isinstance(data, dict):
+        return None
+    if len(forced) == 1:
+        return forced[0]
+    for tool in forced:
+        schema = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+        properties = schema.get("properties")
+        required = schema.get("required", ())
+        if isinstance(properties, Mapping) and set(data) <= set(properties) and set(required) <= set(data):
+            return tool
+    return None
+
+
+def _call_digest(request: ModelRequest, place: int, call: Mapping[str, Any]) -> str:
+    """Hash a call with its place in the conversation, and not with the whole body.
+
+    A client sends the ids back. If they changed with every word of a prompt, a one-line change would show in the
+    snapshot as many.
+    """
+    thread = request.body.get("previous_response_id")
+    seed = json_text([place, call["name"], call["arguments"], thread])
+    return hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]

@@ -71,14 +71,7 @@ class NoInstanceError(Exception):
 
 
 def least_instance(schema: Any) -> Any:
-    """Make the smallest valid instance of a schema, as JSON data.
-
-    Args:
-        schema: a JSON Schema.
-
-    Raises:
-        NoInstanceError: see there.
-    """
+    """Make the smallest valid instance of a schema, as JSON data."""
     for depth in _DEPTHS:
         with suppress(_UnsatisfiableError):
             try:
@@ -93,11 +86,7 @@ class _UnsatisfiableError(Exception):
 
 
 class _Walker:
-    """Makes instances of the parts of one schema.
-
-    Args:
-        root: the whole schema, which references look into.
-    """
+    """Makes instances of the parts of one schema."""
 
     def __init__(self, root: Any) -> None:
         self._root = root

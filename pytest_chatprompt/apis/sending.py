@@ -53,16 +53,7 @@ class MeteredTry:
         self._reservation: Reservation | None = None
 
     def begin(self) -> float:
-        """Wait until the request may be sent.
-
-        Returns:
-            How many seconds it may take now.
-
-        Raises:
-            BudgetError: the budget does not allow it.
-            RequestCancelledError: it was cancelled.
-            APIConnectionError: its limits hold it back beyond the deadline.
-        """
+        """Wait until the request may be sent."""
         context = current_context()
         if not self._limits.is_unlimited:
             tokens = self._estimated_input()
@@ -131,17 +122,7 @@ def read_http_reply(
     error_context: Callable[[], ErrorContext],
     redact: Callable[[str], str],
 ) -> ProviderResponse:
-    """Read the reply of an API.
-
-    Args:
-        reply: the reply, read whole.
-        read_body: reads the decoded body of a successful reply.
-        error_context: makes the `ErrorContext`; called only for an error.
-        redact: removes the key from a text of the API, and shortens it.
-
-    Raises:
-        APIStatusError: the reply is an error, or cannot be read.
-    """
+    """Read the reply of an API."""
     if not reply.is_success:
         headers = {name.lower(): value for name, value in reply.headers.items()}
         error_reply = ErrorReply(reply.status_code, reply.reason_phrase, headers, decode_text(reply.content))

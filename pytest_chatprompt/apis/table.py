@@ -103,13 +103,7 @@ def is_built_in_class(provider_class: type) -> bool:
 
 @lru_cache(maxsize=256)
 def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
-    """Find the API that a request is for; `None` if the table has no such API.
-
-    Args:
-        method: of HTTP.
-        path: of the URL, with or without a prefix of a gateway.
-        host: tells APIs with the same path apart; where it is not known, the first one of these answers.
-    """
+    """Find the API that a request is for; `None` if the table has no such API."""
     names = _APIS if method.upper() == "POST" else ()
     return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule
+from pytest_chatprompt.apis.json_body import value_at
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
+from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage,
+    ChatPrompt,
+    Content,
+    ContentPart,
+    Media,
+    content_parts,
+    describe_messages,
+)
 from pytest_chatprompt.prompt.request import OutputSchema, ProviderRequest, output_schema
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
@@ -19,6 +29,105 @@ from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.prices import Billing
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A tool message, with the name of the function whose call it answers."""
+
+    call_id: str
+    function_name: str
+    content: str | tuple[ContentPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A user or assistant message, or all tool results that follow one turn."""
+
+    message: ChatMessage
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPrompt:
+    """The system text of a chat prompt, and its turns."""
+
+    system: str
+    turns: tuple[Turn, ...]
+    adjustments: tuple[str, ...] = ()
+
+
+def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
+    """Split a chat prompt into its system text and its turns."""
+    system = "\n\n".join(message.text for message in prompt if message.role == "system")
+    messages = [message for message in prompt if message.role != "system"]
+    if not messages:
+        raise PayloadError(
+            f"{vendor} needs a message besides the system message; add a user message with content of its own"
+        )
+    turns = tuple(_turns(messages))
+    adjustments = [*_adjustments(prompt, vendor), *(_joined_results(turns, messages) if joins_results else ())]
+    return SplitPrompt(system, turns, tuple(adjustments))
+
+
+def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
+    function_names: dict[str, str] = {}
+    results: list[ToolResult] = []
+    last_tool_message: ChatMessage | None = None
+    for message in messages:
+        if message.role == "tool":
+            results.append(_tool_result(message, function_names))
+            last_tool_message = message
+            continue
+        if last_tool_message is not None:
+            yield Turn(last_tool_message, tuple(results))
+            results, last_tool_message = [], None
+        function_names.update((call.id, call.function.name) for call in message.tool_calls)
+        yield Turn(message)
+    if last_tool_message is not None:
+        yield Turn(last_tool_message, tuple(results))
+
+
+def _tool_result(message: ChatMessage, function_names: dict[str, str]) -> ToolResult:
+    """The result that a tool message holds; `function_names` are those of the earlier calls, by id."""
+    if message.tool_call_id is None:
+        raise PayloadError(
+            "a tool message without 'tool_call_id'; name the call that it answers",
+            message_number=message.number,
+        )
+    if message.tool_call_id not in function_names:
+        calls = (
+            f"the calls before it are {', '.join(map(repr, function_names))}"
+            if function_names
+            else "no call comes before it"
+        )
+        raise PayloadError(
+            f"it answers the call {message.tool_call_id!r}, but {calls}; "
+            "put the assistant message that makes the call before it",
+            message_number=message.number,
+        )
+    return ToolResult(message.tool_call_id, function_names[message.tool_call_id], message.content or "")
+
+
+def _adjustments(prompt: ChatPrompt, vendor: str) -> Iterator[str]:
+    merged = {id(message) for message in [message for message in prompt if message.role == "system"][1:]}
+    for message in prompt:
+        if id(message) in merged:
+            yield f"{describe_messages([message])}: merged into the first system message"
+        if message.role == "tool" and message.content is None:
+            yield f"{describe_messages([message])}: null sent as an empty result"
+        if message.tool_calls and message.content == "":
+            yield f"{describe_messages([message])}: empty content left out beside its calls"
+        if message.name is not None:
+            yield f"{describe_messages([message])}: name {message.name!r} left out, {vendor} has none"
+
+
+def _joined_results(turns: Sequence[Turn], messages: Sequence[ChatMessage]) -> Iterator[str]:
+    tool_messages = iter([message for message in messages if message.role == "tool"])
+    for turn in turns:
+        together = [next(tool_messages) for _ in turn.results]
+        if len(together) > 1:
+            yield f"tool results of {describe_messages(together)} sent in one user turn"
 
 
 class Payload(NamedTuple):
@@ -83,10 +192,6 @@ class SettingField(NamedTuple):
     def put(self, value: Any, body: dict[str, Any]) -> None:
         """Put a value into a body.
 
-        Args:
-            value: the setting's value.
-            body: the body; mappings on the way are made if they are missing.
-
         Raises:
             PayloadError: the API has no such value.
         """
@@ -102,11 +207,7 @@ def to_list(value: str | tuple[str, ...] | list[str]) -> list[str]:
 
 
 def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSchema | None:
-    """The schema of a response format; `None` for text, which APIs answer with by default.
-
-    Raises:
-        PayloadError: it is JSON without a schema, which the API lacks.
-    """
+    """The schema of a response format; `None` for text, which APIs answer with by default."""
     schema = output_schema(response_format)
     if schema is None and response_format["type"] == "json_object":
         raise PayloadError(
@@ -117,12 +218,7 @@ def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSch
 
 
 def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
-    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them.
-
-    Args:
-        vendor: the API's name, for errors.
-        efforts: the API's word for each effort that it has.
-    """
+    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
 
     def convert(effort: str) -> str:
         if effort not in efforts:
@@ -159,13 +255,7 @@ MediaTable = Mapping[MediaKind, MediaSupport]
 def content_blocks(
     content: Content, table: MediaTable, text_block: Callable[[str], dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks.
-
-    Args:
-        content: of a message that `check_media` has let pass.
-        table: of the API.
-        text_block: puts a text into its shape.
-    """
+    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks."""
     return [
         table[part.kind].block(part) if isinstance(part, Media) else text_block(part)
         for part in content_parts(content)
@@ -174,16 +264,7 @@ def content_blocks(
 
 
 def check_media(prompt: ChatPrompt, vendor: str, table: MediaTable) -> None:
-    """Refuse media that an API does not take.
-
-    Args:
-        prompt: the messages to send.
-        vendor: the API's name.
-        table: of the API; empty if it takes none.
-
-    Raises:
-        PayloadError: at the place of the part.
-    """
+    """Refuse media that an API does not take."""
     for message in prompt:
         for media in message.media:
             reason = _reason(media, message, vendor, table)
@@ -328,19 +409,11 @@ class VendorAPI(ABC):
         """
 
     def use_model(self, model: str) -> None:
-        """Send to another model from now on; called on a copy of the provider, for a request that names one.
-
-        Args:
-            model: its name.
-        """
+        """Send to another model from now on; called on a copy of the provider, for a request that names one."""
         self.model = model
 
     def settings_body(self, body: dict[str, Any]) -> None:
-        """Put the provider's settings into a body, where `setting_fields` say; for `build_payload`.
-
-        Args:
-            body: what was built so far.
-        """
+        """Put the provider's settings into a body, where `setting_fields` say; for `build_payload`."""
         for name, field in self.setting_fields.items():
             value = getattr(self, name)
             if value is not None:
@@ -380,27 +453,22 @@ class VendorAPI(ABC):
         raise PayloadError(f"{self.vendor} takes no response_format; leave it out", location=("response_format",))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
-        """Read the model and its parameters out of a finished body, for preflight.
+        """Read the model and its parameters out of a finished body, for preflight; by default as `setting_fields` say.
 
-        Args:
-            body: the body as it is sent, `extra_body` included: values may be of any type.
+        The body has all that `extra_body` adds, so values may be of any type.
         """
-        return ModelParameters(str(body.get("model", self.model)))
+        temperature, max_output_tokens = (
+            value_at(body, self.setting_fields[name].path) if name in self.setting_fields else None
+            for name in ("temperature", "max_output_tokens")
+        )
+        return ModelParameters(str(body.get("model", self.model)), temperature, max_output_tokens)
 
 
 API = TypeVar("API", bound=VendorAPI)
 
 
 def with_settings(provider: API, request: ProviderRequest) -> API:
-    """A provider with the settings of a request over its own: a copy, or itself if the request has none.
-
-    Args:
-        provider: it is not changed; the copy shares its connections.
-        request: its settings may have any name of `RequestSettings`.
-
-    Raises:
-        PayloadError: the API lacks one of them.
-    """
+    """A provider with the settings of a request over its own: a copy, or itself if the request has none."""
     if not request.settings:
         return provider
     configured = copy.copy(provider)
@@ -423,16 +491,7 @@ def with_settings(provider: API, request: ProviderRequest) -> API:
 
 
 def add_options(provider: VendorAPI, request: ProviderRequest, payload: Payload) -> Payload:
-    """A payload with the settings, the tools, the tool choice and the format of a request.
-
-    Args:
-        provider: with the settings of the request.
-        request: the request that the payload was built for.
-        payload: what `build_payload` made.
-
-    Raises:
-        PayloadError: the API lacks one of them.
-    """
+    """A payload with the settings, the tools, the tool choice and the format of a request."""
     # A subclass may build a body of its own; what the eval file says is in it all the same.
     for name, value in request.settings.items():
         if value is not None and name in provider.setting_fields:

@@ -58,7 +58,7 @@ class SentRequest:
         path = target.partition("?")[0]
         url = httpx.URL(self.url)
         api = find_api(method, url.path if self.url else path, url.host)
-        return "" if api is None else api.read_conversation(path, read_body(self.body)).as_transcript()
+        return "" if api is None else api.read_conversation(read_body(self.body)).as_transcript()
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the body."""

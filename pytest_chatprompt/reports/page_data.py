@@ -46,7 +46,7 @@ def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(data.get("prompt"), str) and "argv" in data:
         yield {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": [data["prompt"]]}]}
     elif isinstance(data.get("messages"), list):
-        conversation = get_api("openai-chat").read_conversation("", {"messages": data["messages"]})
+        conversation = get_api("openai-chat").read_conversation({"messages": data["messages"]})
         yield {"turns": _turns(conversation)}
     yield from (_request(request["endpoint"], request) for request in requests_in(data))
 
@@ -57,7 +57,7 @@ def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     path = target.partition("?")[0]
     api = find_api(method, path)
     if api is not None:
-        turns = _turns(api.read_conversation(path, body))
+        turns = _turns(api.read_conversation(body))
     else:
         # The API is not known: people read the question, if the snapshot has one.
         question = entry.get("question")

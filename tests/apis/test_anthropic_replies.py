@@ -151,7 +151,7 @@ def test_vertex_names_the_model_in_the_path() -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("anthropic").read_conversation(PATH, body).turns
+    return get_api("anthropic").read_conversation(body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

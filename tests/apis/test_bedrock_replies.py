@@ -14,7 +14,6 @@ from botocore.config import Config
 from botocore.eventstream import EventStreamBuffer
 from botocore.exceptions import ClientError
 
-from pytest_chatprompt.apis.aws_event_stream import event_message
 from pytest_chatprompt.apis.conversation import (
     ConversationToolCall,
     ConversationTurn,
@@ -22,6 +21,7 @@ from pytest_chatprompt.apis.conversation import (
     Thought,
     ToolResult,
 )
+from pytest_chatprompt.apis.model_api import aws_event
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask
@@ -197,14 +197,14 @@ def test_the_path_may_hold_an_arn() -> None:
 @pytest.mark.parametrize("data", [{}, {"text": "Zürich 🌧"}, {"a": list(range(1000))}])
 def test_messages_are_decoded_by_botocore(data: Any) -> None:
     buffer = EventStreamBuffer()
-    buffer.add_data(event_message("one", data) + event_message("two", data))
+    buffer.add_data(aws_event("one", data) + aws_event("two", data))
     for name, message in zip(("one", "two"), buffer, strict=True):
         assert message.headers == {":event-type": name, ":content-type": "application/json", ":message-type": "event"}
         assert json.loads(message.payload) == data
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("bedrock").read_conversation(PATH, body).turns
+    return get_api("bedrock").read_conversation(body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

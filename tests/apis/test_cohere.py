@@ -101,7 +101,7 @@ def test_a_conversation_is_read_back() -> None:
             {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "document": {"data": "1"}}]},
         ],
     }
-    assert get_api("cohere").read_conversation(PATH, body).turns == (
+    assert get_api("cohere").read_conversation(body).turns == (
         ConversationTurn("system", ('{"data": {"text": "facts"}}', "more")),
         ConversationTurn("user", ("Hello",)),
         ConversationTurn("assistant", ("I look.", ConversationToolCall("get_time", "{}", "c1"))),

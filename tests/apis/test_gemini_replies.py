@@ -188,7 +188,7 @@ def test_an_error_is_raised_by_the_sdk_as_its_own(status: int, word: str) -> Non
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("gemini").read_conversation(PATH, body).turns
+    return get_api("gemini").read_conversation(body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

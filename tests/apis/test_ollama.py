@@ -106,7 +106,7 @@ def test_a_chat_is_read_back() -> None:
         "Hello",
         {"role": 5},
     ]
-    assert get_api("ollama-chat").read_conversation("/api/chat", {"messages": messages}).turns == (
+    assert get_api("ollama-chat").read_conversation({"messages": messages}).turns == (
         ConversationTurn("system", ("Be kind.",)),
         ConversationTurn("user", ("Look:", SentMedia("image", "", 4))),
         ConversationTurn(
@@ -120,8 +120,8 @@ def test_a_chat_is_read_back() -> None:
 
 def test_a_prompt_is_read_back() -> None:
     body = {"system": "Be kind.", "prompt": "Look:", "suffix": "end", "images": ["AAECAw=="]}
-    assert get_api("ollama-generate").read_conversation("/api/generate", body).turns == (
+    assert get_api("ollama-generate").read_conversation(body).turns == (
         ConversationTurn("system", ("Be kind.",)),
         ConversationTurn("user", ("Look:", "end", SentMedia("image", "", 4))),
     )
-    assert get_api("ollama-generate").read_conversation("/api/generate", []) == Conversation()
+    assert get_api("ollama-generate").read_conversation([]) == Conversation()

@@ -256,7 +256,7 @@ def test_azure_answers_in_its_own_words() -> None:
 
 
 def read(*messages: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("openai-chat").read_conversation(PATH, {"messages": list(messages)}).turns
+    return get_api("openai-chat").read_conversation({"messages": list(messages)}).turns
 
 
 def test_a_conversation_is_read_back() -> None:
@@ -316,7 +316,7 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
 
 
 def test_a_body_without_messages_is_an_empty_conversation() -> None:
-    assert get_api("openai-chat").read_conversation(PATH, None) == Conversation()
+    assert get_api("openai-chat").read_conversation(None) == Conversation()
 
 
 def test_a_schema_that_no_sdk_writes_is_an_error_that_says_to_queue_a_reply() -> None:

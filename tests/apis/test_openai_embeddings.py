@@ -73,6 +73,6 @@ def test_there_is_no_stream() -> None:
 
 
 def test_each_text_is_a_turn_of_the_user() -> None:
-    turns = get_api("openai-embeddings").read_conversation(PATH, {"input": ["a", [1, 2]]}).turns
+    turns = get_api("openai-embeddings").read_conversation({"input": ["a", [1, 2]]}).turns
     assert [(turn.role, turn.content) for turn in turns] == [("user", "a"), ("user", "[1, 2]")]
-    assert get_api("openai-embeddings").read_conversation(PATH, 5).turns == ()
+    assert get_api("openai-embeddings").read_conversation(5).turns == ()

@@ -142,7 +142,7 @@ def test_an_error_is_raised_by_the_sdk_as_its_own() -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return get_api("openai-responses").read_conversation(PATH, body).turns
+    return get_api("openai-responses").read_conversation(body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

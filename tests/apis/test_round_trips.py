@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
-from pytest_chatprompt.apis.aws_event_stream import read_messages
 from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.model_api import read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -128,7 +128,7 @@ def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
     prompt = data.draw(prompts(provider))
     with use_context(OFFLINE):
         preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
-    conversation = get_api(provider.offline_api).read_conversation(urlsplit(preview.url).path, preview.body)
+    conversation = get_api(provider.offline_api).read_conversation(preview.body)
     assert read(conversation) == said(prompt)
 
 
@@ -225,7 +225,7 @@ def stream_of(name: str, path: str, body: Mapping[str, Any], reply: Reply) -> An
     request = httpx.Request("POST", f"https://a.example{path}{query}", json=body)
     content = get_api(name).answer(request, reply).read()
     join = JOINS[name]
-    return join(read_messages(content) if name == "bedrock" else list(_events(content)))
+    return join(read_aws_messages(content) if name == "bedrock" else list(_events(content)))
 
 
 def _events(content: bytes) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages
+from pytest_chatprompt.apis.model_api import aws_event, read_aws_messages
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
@@ -274,14 +274,14 @@ def content_of(data: Any, choice: int | None = None) -> list[str]:
 
 def test_a_secret_in_pieces_that_bedrock_encodes_is_cut_out_of_them(path: Path) -> None:
     deltas = [json.dumps(anthropic(0, "text_delta", text)["data"]) for text in in_pieces(SENTENCE)]
-    chunks = [event_message("chunk", {"bytes": base64.b64encode(delta.encode()).decode()}) for delta in deltas]
+    chunks = [aws_event("chunk", {"bytes": base64.b64encode(delta.encode()).decode()}) for delta in deltas]
     reply = RecordedReply.of(200, "application/vnd.amazon.eventstream", b"".join(chunks))
     save_recording(path, [exchange("a").model_copy(update={"reply": reply})], REDACTOR)
     (loaded,) = load_recording(path, path.parent)
     assert loaded.reply is not None
     assert "".join(content_of(loaded.reply.events)) == REDACTED_SENTENCE
     body = b"".join(write_content(loaded.reply.content, loaded.reply.content_type))
-    texts = [json.loads(base64.b64decode(json.loads(data)["bytes"])) for _, data in read_messages(body)]
+    texts = [json.loads(base64.b64decode(json.loads(data)["bytes"])) for _, data in read_aws_messages(body)]
     assert "".join(content_of(texts)) == REDACTED_SENTENCE
 
 
@@ -394,7 +394,7 @@ def reply(content_type: str, body: bytes, status: int = 200, *, is_complete: boo
 
 
 EVENTS = b'event: delta\ndata: {"choices": [{"delta": {"content": "two\\nlines\\n"}}]}\n\ndata: [DONE]\n\n'
-AWS_EVENTS = event_message("messageStart", {"role": "assistant"}) + event_message("messageStop", {"stopReason": "end"})
+AWS_EVENTS = aws_event("messageStart", {"role": "assistant"}) + aws_event("messageStop", {"stopReason": "end"})
 KINDS = {
     "JSON": reply("application/json", b'{"choices": [{"message": {"content": "one\\ntwo\\n"}}], "usage": {"n": 12}}'),
     "JSON that is null": reply("application/json", b"null"),

@@ -86,7 +86,7 @@ _MODEL_IN_PATH: Final = re.compile(r"/(?:models|model|deployments)/([^/:]+|[^/]+
 def billing_of(request: httpx.Request) -> Billing | None:
     """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere."""
     # Most live runs send nothing but what is metered elsewhere.
-    from pytest_chatprompt.apis.answer import ModelRequest  # noqa: PLC0415
+    from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
 
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)

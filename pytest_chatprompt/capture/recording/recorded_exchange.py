@@ -15,8 +15,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.apis.aws_event_stream import read_messages, write_message
-from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes
+from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes, read_aws_messages, write_aws_message
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
@@ -106,7 +105,7 @@ def _write_json_line(event: Any) -> bytes:
 
 
 def _read_aws_events(body: bytes) -> list[Any]:
-    return [{"headers": headers, "data": _read_payload(payload)} for headers, payload in read_messages(body)]
+    return [{"headers": headers, "data": _read_payload(payload)} for headers, payload in read_aws_messages(body)]
 
 
 def _read_payload(payload: bytes) -> Any:
@@ -124,7 +123,7 @@ def _write_aws_event(event: Mapping[str, Any]) -> bytes:
     data = event["data"]
     if isinstance(data, dict) and isinstance(data.get("bytes"), dict):
         data = {**data, "bytes": base64.b64encode(json_bytes(data["bytes"])).decode("ascii")}
-    return write_message(event["headers"], json_bytes(data))
+    return write_aws_message(event["headers"], json_bytes(data))
 
 
 _FORMATS: Final[Mapping[str, EventFormat]] = {

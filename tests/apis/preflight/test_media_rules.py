@@ -17,7 +17,7 @@ from pytest_chatprompt import (
     OpenRouterProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.apis.preflight.rule import PreflightInput, apply_rules
+from pytest_chatprompt.apis.preflight import PreflightInput, apply_rules
 from pytest_chatprompt.prompt.chat_prompt import Media
 
 OPENAI = OpenAIProvider(model="m")

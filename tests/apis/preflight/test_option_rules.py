@@ -18,7 +18,7 @@ from pytest_chatprompt import (
     PreflightInput,
     ProviderRequest,
 )
-from pytest_chatprompt.apis.preflight.definition_rules import names_defined_twice
+from pytest_chatprompt.apis.option_rules import names_defined_twice
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.apis.aws_event_stream import event_message
+from pytest_chatprompt.apis.model_api import aws_event
 from pytest_chatprompt.capture.recording.recorded_exchange import read_content, write_content
 
 DEEP = b"[" * 200 + b"]" * 200
@@ -50,7 +50,7 @@ def test_a_body_is_kept_in_the_form_that_people_read_best(
 
 
 def test_there_is_a_chunk_for_each_event() -> None:
-    chunks = [event_message("a", {}), event_message("b", {})]
+    chunks = [aws_event("a", {}), aws_event("b", {})]
     content_type = "application/vnd.amazon.eventstream"
     assert write_content(read_content(b"".join(chunks), content_type), content_type) == chunks
     assert write_content({"events": [{"data": "a"}, {"data": "b"}]}, "text/event-stream") == [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages, write_message
+from pytest_chatprompt.apis.model_api import aws_event, read_aws_messages, write_aws_message
 from pytest_chatprompt.capture.recording.recorded_exchange import EventFormat, event_format, parse_exact_json
 
 JSON = st.recursive(
@@ -123,7 +123,7 @@ def test_text_in_another_encoding_is_no_stream(stream: EventFormat) -> None:
 
 
 def test_aws_events_keep_their_headers() -> None:
-    body = event_message("messageStart", {"role": "assistant"}) + event_message("messageStop", {})
+    body = aws_event("messageStart", {"role": "assistant"}) + aws_event("messageStop", {})
     headers = {":event-type": "messageStart", ":content-type": "application/json", ":message-type": "event"}
     events = AWS.read(body)
     assert events[0] == {"headers": headers, "data": {"role": "assistant"}}
@@ -134,34 +134,34 @@ def test_aws_events_keep_their_headers() -> None:
 def test_what_a_model_streams_through_bedrock_is_readable_and_written_again() -> None:
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "é"}}
     chunk = {"bytes": base64.b64encode(json.dumps(delta).encode()).decode(), "p": "abc"}
-    (event,) = AWS.read(event_message("chunk", chunk))
+    (event,) = AWS.read(aws_event("chunk", chunk))
     assert event["data"] == {"bytes": delta, "p": "abc"}
-    (again,) = read_messages(AWS.write(event))
+    (again,) = read_aws_messages(AWS.write(event))
     assert json.loads(base64.b64decode(json.loads(again[1])["bytes"])) == delta
 
 
 @pytest.mark.parametrize("content", ["/9j/4AAQ", "no base64", base64.b64encode(b"[1]").decode(), 5])
 def test_other_bytes_of_a_model_stay_as_they_are(content: Any) -> None:
-    message = event_message("chunk", {"bytes": content})
+    message = aws_event("chunk", {"bytes": content})
     (event,) = AWS.read(message)
     assert event["data"] == {"bytes": content}
     assert AWS.write(event) == message
 
 
 def test_messages_with_other_payloads_are_read() -> None:
-    assert read_messages(write_message({}, b"") + write_message({"é": "ü"}, b"\xff")) == [
+    assert read_aws_messages(write_aws_message({}, b"") + write_aws_message({"é": "ü"}, b"\xff")) == [
         ({}, b""),
         ({"é": "ü"}, b"\xff"),
     ]
 
 
-MESSAGE = write_message({"name": "value"}, b"payload")
+MESSAGE = write_aws_message({"name": "value"}, b"payload")
 
 
 @pytest.mark.parametrize("length", [*range(1, len(MESSAGE)), len(MESSAGE) + 5])
 def test_a_message_that_is_cut_off_is_an_error(length: int) -> None:
     with pytest.raises(ValueError, match=r"cut off|not an event stream"):
-        read_messages((MESSAGE * 2)[:length])
+        read_aws_messages((MESSAGE * 2)[:length])
 
 
 def message_with(head: bytes) -> bytes:
@@ -182,7 +182,7 @@ def message_with(head: bytes) -> bytes:
 )
 def test_what_is_no_message_with_text_headers_is_an_error(stream: bytes, text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        read_messages(stream)
+        read_aws_messages(stream)
 
 
 @pytest.mark.parametrize(

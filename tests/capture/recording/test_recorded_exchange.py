@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.apis.aws_event_stream import write_message
+from pytest_chatprompt.apis.model_api import write_aws_message
 from pytest_chatprompt.capture.recording import recorded_exchange
 from pytest_chatprompt.capture.recording.metering import read_usage
 from pytest_chatprompt.capture.recording.recorded_exchange import (
@@ -209,7 +209,7 @@ def test_a_recorded_reply_that_is_longer_than_replies_may_be_is_refused(
         ("application/json", json.dumps([0.5] * 300_001).encode()),
         ("text/event-stream", b"data: x\n\n" * 200_000),
         ("application/x-ndjson", b"1\n" * 300_001),
-        ("application/vnd.amazon.eventstream", write_message({}, b"1") * 300_001),
+        ("application/vnd.amazon.eventstream", write_aws_message({}, b"1") * 300_001),
     ],
     ids=["JSON", "events", "lines", "messages of AWS"],
 )

@@ -100,15 +100,7 @@ def number_or_none(value: Any) -> Any:
 
 
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
-    """Look up what is known about a model.
-
-    Args:
-        model: the model's name; upper and lower case are the same.
-        known: limits by glob, such as `ANTHROPIC_MODELS`; the first glob that matches counts.
-
-    Returns:
-        Its limits; `UNKNOWN` if no glob matches.
-    """
+    """Look up what is known about a model."""
     glob = _first_match(model, tuple(known))
     return UNKNOWN if glob is None else known[glob]
 
@@ -155,15 +147,7 @@ class Rule:
 
 
 def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:
-    """Find what an API will refuse or misread.
-
-    Args:
-        request: what is about to be sent.
-        rules: the rules of its API.
-
-    Returns:
-        The findings, rule by rule; empty if the request breaks none.
-    """
+    """Find what an API will refuse or misread."""
     # Most requests have none of it, and most rules are about one of these.
     topics = {"anything"}
     if any(message.tool_calls or message.role == "tool" for message in request.prompt):

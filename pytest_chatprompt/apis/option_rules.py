@@ -1,0 +1,316 @@
+"""Preflight rules about settings, about tools and formats that a request defines, and the JSON Schemas in them.
+
+Source for schemas: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas. That `oneOf` is
+refused too, the page does not say, but the API does: https://community.openai.com/t/932422.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pytest_chatprompt.apis.preflight import PreflightInput, RuleFunction, RuleLocation, Violation
+from pytest_chatprompt.wording import did_you_mean
+
+_DEFAULT_TEMPERATURE: Final = 1
+# Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
+_TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
+# The settings of eval files that a body has under another name.
+_SETTING_NAMES: Final = {"topP": "top_p"}
+
+
+def _once(breaks: Callable[[PreflightInput], bool], *location: str, text: str) -> RuleFunction:
+    """A rule about a request as a whole; `{request...}` of its text is filled in."""
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        if breaks(request):
+            yield location, text.format(request=request)
+
+    return find_violations
+
+
+max_output_tokens_above_limit: Final = _once(
+    lambda request: (request.max_output_tokens or 0) > (request.limits.max_output_tokens or math.inf),
+    *("settings", "max_output_tokens"),
+    text="max_output_tokens is {request.max_output_tokens}, but {request.vendor}'s {request.model} supports at most "
+    "{request.limits.max_output_tokens}; lower it, or set model_limits if this model supports more",
+)
+max_tokens_not_accepted: Final = _once(
+    lambda request: request.limits.max_tokens is False and "max_tokens" in request.body,
+    *("settings", "max_output_tokens"),
+    text="{request.vendor}'s {request.model} refuses max_tokens; leave out max_tokens_parameter, so that "
+    "max_completion_tokens is sent, or set model_limits if this model accepts it",
+)
+# A model's name that only Gemini's beta version knows, such as `gemini-flash-latest`.
+aliases_of_beta: Final = _once(
+    lambda request: request.api_version == "v1" and request.model.endswith("-latest"),
+    *("settings", "model"),
+    text="{request.vendor} knows {request.model} in its API version v1beta only; "
+    "name a model with its version, or set api_version",
+)
+temperature_not_accepted: Final = _once(
+    lambda request: request.limits.temperature is False and request.temperature not in (None, _DEFAULT_TEMPERATURE),
+    *("settings", "temperature"),
+    text=f"{{request.vendor}}'s {{request.model}} refuses a temperature other than {_DEFAULT_TEMPERATURE}; "
+    "leave it out, or set model_limits if this model accepts one",
+)
+
+
+def removed_from_versions(name: str, in_words: str) -> RuleFunction:
+    """A rule about a parameter of sampling, for an API version that has none."""
+    return _once(
+        lambda request: request.body.get(name) is not None and (request.api_version or "") >= _TEMPERATURE_REMOVED_IN,
+        *("settings", name),
+        text=f"{{request.vendor}} refuses {in_words} since the API version {_TEMPERATURE_REMOVED_IN}; "
+        "leave it out, or use an older version",
+    )
+
+
+def max_output_tokens_below(least: int) -> RuleFunction:
+    """A rule about the smallest `max_output_tokens` that an API takes."""
+    return _once(
+        lambda request: request.max_output_tokens is not None and request.max_output_tokens < least,
+        *("settings", "max_output_tokens"),
+        text=f"max_output_tokens is {{request.max_output_tokens}}, but {{request.vendor}} takes {least} or more; "
+        "raise it, or leave it out",
+    )
+
+
+def temperature_range(highest: float) -> RuleFunction:
+    """A rule about the highest temperature that an API takes."""
+    return _once(
+        lambda request: request.temperature is not None and request.temperature > highest,
+        *("settings", "temperature"),
+        text=f"temperature is {{request.temperature:g}}, but {{request.vendor}} takes 0 to {highest:g}",
+    )
+
+
+def sampling_not_accepted(parameters: Sequence[str], folder: str | None = None) -> RuleFunction:
+    """A rule about other parameters of sampling, in the body or in a mapping there, for a model without temperature."""
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        holder = request.body if folder is None else request.body.get(folder)
+        if request.limits.temperature is False and isinstance(holder, Mapping):
+            for name in parameters:
+                if holder.get(name) is not None:
+                    yield (
+                        ("settings", _SETTING_NAMES.get(name, name)),
+                        f"{request.vendor}'s {request.model} refuses {name}; "
+                        "leave it out, or set model_limits if this model accepts a temperature",
+                    )
+
+    return find_violations
+
+
+def tool_names(pattern: str, allowed: str) -> RuleFunction:
+    """A rule about the names of defined tools: a pattern for the whole name, and the same in words."""
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        for index, name in _names(request):
+            if not re.fullmatch(pattern, name):
+                yield (
+                    ("tools", index),
+                    f"{request.vendor} refuses the tool name {name!r}; a name must be {allowed}",
+                )
+
+    return find_violations
+
+
+def names_defined_twice(request: PreflightInput) -> Iterator[Violation]:
+    """Tools with the name of an earlier tool."""
+    seen: set[str] = set()
+    for index, name in _names(request):
+        if name in seen:
+            yield (
+                ("tools", index),
+                f"{request.vendor} refuses two tools of the same name, and {name!r} is defined before; rename one",
+            )
+        seen.add(name)
+
+
+def choices_without_tools(request: PreflightInput) -> Iterator[Violation]:
+    """A tool choice that names a tool which is not defined, or that stands without any tool."""
+    # Most requests have no tools.
+    from pytest_chatprompt.prompt.request import chosen_names
+
+    known = [name for _, name in _names(request)]
+    for name in chosen_names(request.tool_choice):
+        if name not in known:
+            hint = did_you_mean(name, known) or "define it under 'tools'"
+            yield (
+                ("tool_choice",),
+                f"{request.vendor} refuses a tool_choice that is not among the tools, and there is no {name!r}; {hint}",
+            )
+    if request.tool_choice is not None and not request.tools and not chosen_names(request.tool_choice):
+        yield ("tool_choice",), f"{request.vendor} refuses a tool_choice without tools; define them, or leave it out"
+
+
+# A tool choice other than `auto`, for an API that takes one and does not look at it.
+choices_ignored: Final = _once(
+    lambda request: request.tool_choice not in (None, "auto"),
+    "tool_choice",
+    text="{request.vendor} ignores tool_choice, so the model may call any tool or none; leave it out",
+)
+json_without_the_word: Final = _once(
+    lambda request: (
+        request.response_format is not None
+        and request.response_format.get("type") == "json_object"
+        and not any("json" in message.text.casefold() for message in request.prompt)
+    ),
+    "response_format",
+    text="{request.vendor} refuses the format json_object if no message contains the word JSON; "
+    "say in a message what the answer must be",
+)
+
+
+def schema_name(request: PreflightInput) -> Iterator[Violation]:
+    """A response format whose name the API refuses."""
+    # Most requests have no format.
+    from pytest_chatprompt.prompt.request import output_schema
+
+    schema = None if request.response_format is None else output_schema(request.response_format)
+    if schema is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", schema.name):
+        yield (
+            ("response_format",),
+            f"{request.vendor} refuses the name {schema.name!r} of a response format; "
+            "a name must be 1 to 64 of a-z, A-Z, 0-9, _ and -",
+        )
+
+
+def _names(request: PreflightInput) -> Iterator[tuple[int, str]]:
+    """The indexes and the names of the tools that have one."""
+    # Most requests have no tools.
+    from pytest_chatprompt.prompt.request import named_in
+
+    for index, tool in enumerate(request.tools):
+        name = named_in(tool).get("name")
+        if isinstance(name, str):
+            yield index, name
+
+
+_REFUSED_KEYWORDS: Final = (
+    *("allOf", "oneOf", "not", "if", "then", "else"),
+    *("dependentRequired", "dependentSchemas"),
+)
+# Keywords whose value is a schema, a list of schemas, or a mapping with schemas as values.
+_OF_SCHEMA: Final = ("items", "additionalProperties", *("not", "if", "then", "else"))
+_OF_SCHEMA_LIST: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
+_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions", "dependentSchemas")
+_MOST_LEVELS: Final = 10
+_MOST_PROPERTIES: Final = 5_000
+_MOST_ENUM_VALUES: Final = 1_000
+
+# A schema inside another: how messages name its place, the schema, and its depth, counted in objects.
+_Inner = tuple[str, Mapping[str, Any], int]
+
+
+def _each_strict_schema(find: Callable[[Mapping[str, Any]], Sequence[str]], text: str) -> RuleFunction:
+    """A rule about each schema inside of strict ones; `{vendor}`, `{place}` and `{found}` of its text are filled in.
+
+    Args:
+        find: gives what breaks the rule in one schema.
+        text: of the finding.
+    """
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        for location, name, schema in _strict_schemas(request):
+            for place, inner, _ in _walk(schema, name, 1):
+                found = find(inner)
+                if found:
+                    yield location, text.format(vendor=request.vendor, place=place, found=", ".join(found))
+
+    return find_violations
+
+
+def _properties_not_required(schema: Mapping[str, Any]) -> list[str]:
+    properties, required = schema.get("properties"), schema.get("required")
+    known = required if isinstance(required, list | tuple) else ()
+    return [key for key in properties if key not in known] if isinstance(properties, Mapping) else []
+
+
+objects_with_more_properties: Final = _each_strict_schema(
+    lambda schema: ["object"] if _is_object(schema) and schema.get("additionalProperties") is not False else [],
+    "{vendor}'s strict mode refuses {place} without 'additionalProperties: false'; add it, or leave out 'strict'",
+)
+properties_not_required: Final = _each_strict_schema(
+    _properties_not_required,
+    "{vendor}'s strict mode wants every property in 'required', and {place} leaves out {found}; "
+    "add them, with null among the types of what may be missing",
+)
+keywords_refused: Final = _each_strict_schema(
+    lambda schema: [keyword for keyword in _REFUSED_KEYWORDS if keyword in schema],
+    "{vendor}'s strict mode refuses {found} in {place}; write anyOf where that will do, or leave out 'strict'",
+)
+
+
+def root_not_an_object(request: PreflightInput) -> Iterator[Violation]:
+    """Strict schemas whose root is not an object, or is a union."""
+    for location, name, schema in _strict_schemas(request):
+        if "anyOf" in schema or ("$ref" not in schema and schema.get("type") != "object"):
+            yield (
+                location,
+                f"{request.vendor}'s strict mode wants an object as the root of {name}; "
+                "put what is there now under a property of one",
+            )
+
+
+def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
+    """Strict schemas that are nested too deep, or have too many properties or enum values."""
+    for location, name, schema in _strict_schemas(request):
+        inner = list(_walk(schema, name, 1))
+        sizes = (
+            ("levels of nesting", max(level for *_, level in inner), _MOST_LEVELS),
+            ("properties", sum(_length(part.get("properties"), Mapping) for _, part, _ in inner), _MOST_PROPERTIES),
+            ("enum values", sum(_length(part.get("enum"), list | tuple) for _, part, _ in inner), _MOST_ENUM_VALUES),
+        )
+        for what, size, most in sizes:
+            if size > most:
+                yield (
+                    location,
+                    f"{request.vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it",
+                )
+
+
+def _strict_schemas(request: PreflightInput) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
+    """The schemas that the model must follow to the letter, each with its place in the eval file and its name."""
+    # Most requests have neither tools nor a format.
+    from pytest_chatprompt.prompt.request import function_tools, output_schema
+
+    for tool in function_tools(request.tools):
+        if tool.strict and tool.parameters is not None:
+            yield ("tools", tool.index), f"the parameters of {tool.name!r}", tool.parameters
+    schema = None if request.response_format is None else output_schema(request.response_format)
+    if schema is not None and schema.strict:
+        yield ("response_format",), f"the schema {schema.name!r}", schema.schema
+
+
+def _walk(schema: Mapping[str, Any], place: str, level: int) -> Iterator[_Inner]:
+    """A schema and all schemas inside it."""
+    yield place, schema, level
+    inner_level = level + 1 if _is_object(schema) else level
+    for keyword in _OF_SCHEMA:
+        yield from _walk_if_schema(schema.get(keyword), f"{keyword} of {place}", inner_level)
+    for keyword in _OF_SCHEMA_LIST:
+        inner = schema.get(keyword)
+        for index, one in enumerate(inner if isinstance(inner, list | tuple) else ()):
+            yield from _walk_if_schema(one, f"{keyword}[{index}] of {place}", level)
+    for keyword in _OF_SCHEMA_MAPPING:
+        inner = schema.get(keyword)
+        for key, one in (inner if isinstance(inner, Mapping) else {}).items():
+            yield from _walk_if_schema(one, f"{key!r} of {place}", inner_level)
+
+
+def _walk_if_schema(value: Any, place: str, level: int) -> Iterator[_Inner]:
+    if isinstance(value, Mapping):
+        yield from _walk(value, place, level)
+
+
+def _is_object(schema: Mapping[str, Any]) -> bool:
+    kind = schema.get("type")
+    return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
+
+
+def _length(value: Any, kind: Any) -> int:
+    return len(value) if isinstance(value, kind) else 0
