@@ -133,7 +133,7 @@ def names_defined_twice(request: PreflightInput) -> Iterator[Violation]:
 def choices_without_tools(request: PreflightInput) -> Iterator[Violation]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""
     # Most requests have no tools.
-    from pytest_chatprompt.prompt.request import chosen_names
+    from pytest_chatprompt.prompt.request import chosen_names  # noqa: PLC0415
 
     known = [name for _, name in _names(request)]
     for name in chosen_names(request.tool_choice):
@@ -168,7 +168,7 @@ json_without_the_word: Final = _once(
 def schema_name(request: PreflightInput) -> Iterator[Violation]:
     """A response format whose name the API refuses."""
     # Most requests have no format.
-    from pytest_chatprompt.prompt.request import output_schema
+    from pytest_chatprompt.prompt.request import output_schema  # noqa: PLC0415
 
     schema = None if request.response_format is None else output_schema(request.response_format)
     if schema is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", schema.name):
@@ -182,7 +182,7 @@ def schema_name(request: PreflightInput) -> Iterator[Violation]:
 def _names(request: PreflightInput) -> Iterator[tuple[int, str]]:
     """The indexes and the names of the tools that have one."""
     # Most requests have no tools.
-    from pytest_chatprompt.prompt.request import named_in
+    from pytest_chatprompt.prompt.request import named_in  # noqa: PLC0415
 
     for index, tool in enumerate(request.tools):
         name = named_in(tool).get("name")
@@ -276,7 +276,7 @@ def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
 def _strict_schemas(request: PreflightInput) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
     """The schemas that the model must follow to the letter, each with its place in the eval file and its name."""
     # Most requests have neither tools nor a format.
-    from pytest_chatprompt.prompt.request import function_tools, output_schema
+    from pytest_chatprompt.prompt.request import function_tools, output_schema  # noqa: PLC0415
 
     for tool in function_tools(request.tools):
         if tool.strict and tool.parameters is not None:
