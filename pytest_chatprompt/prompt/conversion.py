@@ -9,13 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.cases.message import (
-    EvalMessage,
-    FilePart,
-    MediaPart,
-    Part,
-    TextPart,
-)
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
