@@ -24,14 +24,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from pytest_chatprompt.apis.table import PROVIDERS
-from pytest_chatprompt.cases.fields import (
-    KnownNames,
-    NameKind,
-    OtherKeys,
-    SchemaKeywords,
-    StrictModel,
-    WrittenAs,
-)
+from pytest_chatprompt.cases.fields import KnownNames, NameKind, OtherKeys, SchemaKeywords, StrictModel, WrittenAs
 from pytest_chatprompt.cases.loader import EvalFileKeys
 from pytest_chatprompt.grading.parsing import CHECKS
 from pytest_chatprompt.options import SCHEMA_NAME

@@ -83,15 +83,12 @@ class EvalCheck:
     location: Location = field(default=(), compare=False)
 
 
-class WrittenCheck(BaseModel):
+class WrittenCheck(BaseModel, defer_build=True):
     """A check of the answer, or of what is sent: `{type: TYPE, value: ...}`; for the JSON Schema.
 
     Attributes:
         type: what it looks at; `not_` before it makes it the opposite.
     """
-
-    # Nothing is validated by it.
-    model_config = ConfigDict(defer_build=True)
 
     type: Annotated[NonEmptyString, KnownNames("check")]
 

@@ -94,13 +94,7 @@ class AudioPart(MediaPart):
 
 Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart
 # By `type`. Error messages list each model's `usage`.
-PART_MODELS: Final[dict[str, type[Part]]] = {
-    "text": TextPart,
-    "file": FilePart,
-    "image": ImagePart,
-    "document": DocumentPart,
-    "audio": AudioPart,
-}
+PART_MODELS: Final[dict[str, type[Part]]] = {model.model_fields["type"].default: model for model in get_args(Part)}
 
 
 class FunctionCall(StrictModel):

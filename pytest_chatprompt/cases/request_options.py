@@ -45,7 +45,8 @@ from pytest_chatprompt.text.json_data import (
 from pytest_chatprompt.wording import did_you_mean
 
 
-class RequestSettings(StrictModel):
+# Most eval files have no options: their models are built when the first one is read.
+class RequestSettings(StrictModel, defer_build=True):
     """The settings of a request; `None` leaves a setting out, even if the provider sets it.
 
     Attributes:
@@ -60,9 +61,6 @@ class RequestSettings(StrictModel):
     """
 
     level = "settings"
-
-    # Most eval files have none.
-    model_config = ConfigDict(defer_build=True)
 
     model: Annotated[
         NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
@@ -90,10 +88,8 @@ _NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "respo
 WrittenSettings = Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])]
 
 
-class _Levels(BaseModel):
+class _Levels(BaseModel, defer_build=True):
     """The settings for all providers, and those for one; error messages leave out the aliases."""
-
-    model_config = ConfigDict(defer_build=True)
 
     own: RequestSettings = Field(alias="<settings>")
     by_provider: dict[str, RequestSettings] = Field(alias="<providers>")
@@ -180,7 +176,7 @@ _CHOICE_OF_SEVERAL: Final = {
 }
 
 
-class FunctionDefinition(StrictModel):
+class FunctionDefinition(StrictModel, defer_build=True):
     """A function that the model may call.
 
     Attributes:
@@ -189,9 +185,6 @@ class FunctionDefinition(StrictModel):
         parameters: the JSON Schema of its arguments, an object; `None` for a function without arguments.
         strict: whether the arguments always fit the schema.
     """
-
-    # Most eval files have no tools.
-    model_config = ConfigDict(defer_build=True)
 
     name: NonEmptyString
     description: str | None = None
@@ -207,15 +200,13 @@ class FunctionDefinition(StrictModel):
         return data
 
 
-class ChatTool(StrictModel):
+class ChatTool(StrictModel, defer_build=True):
     """A function tool in the shape of chat completions.
 
     Attributes:
         type: always `function`.
         function: the function.
     """
-
-    model_config = ConfigDict(defer_build=True)
 
     type: Literal["function"]
     function: FunctionDefinition
@@ -257,10 +248,8 @@ def _tool_shape(tool: Any) -> str:
     return "<chat>" if "function" in tool else "<flat>"
 
 
-class _Tools(BaseModel):
+class _Tools(BaseModel, defer_build=True):
     """A list of tools; error messages leave out its name, which the file does not have."""
-
-    model_config = ConfigDict(defer_build=True)
 
     tools: TupleOf[
         Annotated[
@@ -333,7 +322,7 @@ def _has_name(value: Any) -> bool:
 FORMAT_TYPES: Final = ("text", "json_object", "json_schema")
 
 
-class SchemaDefinition(StrictModel):
+class SchemaDefinition(StrictModel, defer_build=True):
     """The schema of an answer.
 
     Attributes:
@@ -343,9 +332,6 @@ class SchemaDefinition(StrictModel):
         strict: whether the answer always fits the schema.
     """
 
-    # Most eval files have none.
-    model_config = ConfigDict(defer_build=True)
-
     name: NonEmptyString
     description: str | None = None
     # `schema` is a method of pydantic's models.
@@ -353,15 +339,13 @@ class SchemaDefinition(StrictModel):
     strict: bool | None = None
 
 
-class ChatSchemaFormat(StrictModel):
+class ChatSchemaFormat(StrictModel, defer_build=True):
     """A schema in the shape of chat completions.
 
     Attributes:
         type: always `json_schema`.
         json_schema: the schema, with its name.
     """
-
-    model_config = ConfigDict(defer_build=True)
 
     type: Literal["json_schema"]
     json_schema: SchemaDefinition
@@ -377,14 +361,12 @@ class FlatSchemaFormat(SchemaDefinition):
     type: Literal["json_schema"]
 
 
-class PlainFormat(StrictModel):
+class PlainFormat(StrictModel, defer_build=True):
     """Text, or any JSON.
 
     Attributes:
         type: `text` or `json_object`.
     """
-
-    model_config = ConfigDict(defer_build=True)
 
     type: Literal["text", "json_object"]
 
@@ -449,15 +431,11 @@ ToolsOfRequest = Annotated[tuple[_Data, ...], PlainValidator(read_tools)]
 FormatOfRequest = Annotated[_Data | None, PlainValidator(read_response_format)]
 
 
-class _ToolsFile(BaseModel):
-    model_config = ConfigDict(defer_build=True)
-
+class _ToolsFile(BaseModel, defer_build=True):
     tools: ToolsOfRequest
 
 
-class _FormatFile(BaseModel):
-    model_config = ConfigDict(defer_build=True)
-
+class _FormatFile(BaseModel, defer_build=True):
     # An empty YAML file is null, which is not a format.
     response_format: Annotated[_Data, PlainValidator(lambda data: read_response_format(data or ""))]
 

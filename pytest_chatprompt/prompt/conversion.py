@@ -9,13 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.cases.message import (
-    EvalMessage,
-    FilePart,
-    MediaPart,
-    Part,
-    TextPart,
-)
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
@@ -191,7 +185,11 @@ def convert(
     """Convert rendered messages, and keep what the rest of the request needs besides the chat prompt."""
     sent = [message for message in messages if not message.drop_reason]
     system_messages = [message for message in sent if message.source.role == "system"]
-    turns = [_chat_message(message) for message in sent if message.source.role != "system"]
+    turns = [
+        ChatMessage(said.role, message.content, said.name, said.tool_calls, said.tool_call_id, message.number)
+        for message in sent
+        if (said := message.source).role != "system"
+    ]
     # A file that is written in two ways is one guideline.
     first_mentions: dict[Path, Attachment] = {}
     for guideline in (each for message in messages for each in message.guidelines):
@@ -213,18 +211,6 @@ def convert(
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
     return ConversionResult((*([system] if content else ()), *turns), guidelines, tuple(adjustments))
-
-
-def _chat_message(message: RenderedMessage) -> ChatMessage:
-    source = message.source
-    return ChatMessage(
-        role=source.role,
-        content=message.content,
-        name=source.name,
-        tool_calls=source.tool_calls,
-        tool_call_id=source.tool_call_id,
-        number=message.number,
-    )
 
 
 def _adjustments(messages: Sequence[RenderedMessage], system_messages: Sequence[RenderedMessage]) -> Iterator[str]:
