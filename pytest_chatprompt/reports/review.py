@@ -205,12 +205,9 @@ class Review:
         others = [result for result in results if result.node_id not in self.renamed]
         self.changes = distinct_changes(others)
         self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
-        # Each change asks for it.
         self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
         self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
         self._first_case: dict[Content, str] = {}
-
-    # --- one case
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
@@ -251,27 +248,23 @@ class Review:
     def _numbers_of(self, changes: Iterable[Change]) -> list[int]:
         return sorted({self._numbers[change.content] for change in changes})
 
-    # --- the end of the run
-
     def title(self) -> str:
         """What changed, in numbers."""
-        nouns = []
-        if self.changes:
-            nouns.append(describe_changes(self.changes))
-        if self.renamed:
-            nouns.append(f"{len(self.renamed)} renamed")
-        if self.new:
-            nouns.append(count(len(self.new), "new snapshot"))
-        return ", ".join(nouns)
+        nouns = (
+            describe_changes(self.changes) if self.changes else "",
+            f"{len(self.renamed)} renamed" if self.renamed else "",
+            count(len(self.new), "new snapshot") if self.new else "",
+        )
+        return ", ".join(filter(None, nouns))
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
         for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
-            is_part = len(distinct.results) < self.snapshot_count and self._names_all(distinct.results)
-            command = accept(distinct.results) if is_part else ""
-            if command:
-                these = "this snapshot, with its" if len(distinct.results) == 1 else "these snapshots, with their"
+            cases = len(distinct.results)
+            is_named = cases < self.snapshot_count and (self.lists_all or cases <= _MOST_NAMED)
+            if is_named and (command := accept(distinct.results)):
+                these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
                 what = f"{these} other changes" if distinct.has_others else "it"
                 yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
@@ -285,14 +278,16 @@ class Review:
             yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[StyledLine]:
-        yield ((f"{number}. {distinct.counts}: {self._shown_cases(distinct.results)}", "place"),)
+        cases = self._some([result.node_id for result in distinct.results])
+        hidden = len(distinct.results) - len(cases)
+        names = ", ".join(cases) + (f" and {hidden} more" if hidden else "")
+        yield ((f"{number}. {distinct.counts}: {names}", "place"),)
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
         more = f" and {count(hidden, 'more place')}" if hidden else ""
         yield ((f"   {shown}{more}", ""),)
-        cost = cost_line(distinct.results)
-        if cost:
+        if cost := cost_line(distinct.results):
             yield ((f"   {cost}", ""),)
         change = distinct.change
         signs = (("-", change.removed), ("+", change.added), (">", change.moved))
@@ -315,14 +310,6 @@ class Review:
 
     def _first(self, values: list[T], count: int) -> list[T]:
         return values if self.lists_all_changes else values[:count]
-
-    def _shown_cases(self, results: Sequence[CaseResult]) -> str:
-        shown = self._some([result.node_id for result in results])
-        hidden = len(results) - len(shown)
-        return ", ".join(shown) + (f" and {hidden} more" if hidden else "")
-
-    def _names_all(self, results: Sequence[CaseResult]) -> bool:
-        return self.lists_all or len(results) <= _MOST_NAMED
 
 
 def _listed(noun: str, numbers: list[int]) -> str:

@@ -143,9 +143,6 @@ class Masks(NamedTuple):
         return data
 
 
-NO_MASKS: Final = Masks()
-
-
 def _parsed(pattern: object, shown: object) -> tuple[re.Pattern[str], Replacement]:
     if isinstance(pattern, str):
         try:

@@ -19,7 +19,10 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """A revision that is open for reading; `open` makes one. Its `git cat-file --batch` runs until `close`."""
+    """A revision that is open for reading; `open` makes one.
+
+    Its `git cat-file --batch` runs until `close`: during a test no other program may be started.
+    """
 
     def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
         self.name = name
@@ -51,19 +54,18 @@ class Revision:
 
     def content(self, path: Path) -> bytes | None:
         """The bytes of a file; `None` if the revision has none."""
-        name = self._name_in_repository(path)
-        if name is None or "\n" in name:
-            return None
-        try:
-            return self._read_blob(f"{self._commit}:{name}")
-        except (OSError, ValueError):
-            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+        return self._ask(path, b"blob")
 
     def yaml_files(self, folder: Path) -> list[Path]:
         """The YAML files that a folder has in the revision, sorted; none if it has no such folder."""
-        place = self._name_in_repository(folder)
-        shown = None if place is None else _run(["ls-tree", "-z", "--name-only", f"{self._commit}:{place}"], self._top)
-        return sorted(folder / name for name in (shown or "").split("\0") if name.endswith(".yaml"))
+        content = self._ask(folder, b"tree") or b""
+        names = []
+        while content:
+            # MODE NAME, a null byte, and the hash as bytes.
+            entry, _, content = content.partition(b"\0")
+            content = content[len(self._commit) // 2 :]
+            names.append(os.fsdecode(entry.partition(b" ")[2]))
+        return sorted(folder / name for name in names if name.endswith(".yaml"))
 
     def close(self) -> None:
         """End the git process."""
@@ -78,8 +80,19 @@ class Revision:
         place = Path(os.path.realpath(path.parent)) / path.name
         return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
 
-    def _read_blob(self, name: str) -> bytes | None:
-        """The content of a file; `None` if git has nothing of this name, or another kind of object."""
+    def _ask(self, path: Path, kind: bytes) -> bytes | None:
+        """The content of a file or folder; `None` if the revision has none there, or another kind of object."""
+        name = self._name_in_repository(path)
+        if name is None or "\n" in name:
+            return None
+        try:
+            found, content = self._read_object(f"{self._commit}:{name}")
+        except (OSError, ValueError):
+            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+        return content if found == kind else None
+
+    def _read_object(self, name: str) -> tuple[bytes, bytes]:
+        """The type of an object and its content; `missing` and nothing if git has none of this name."""
         stdin: Any = self._process.stdin
         stdout: Any = self._process.stdout
         stdin.write(os.fsencode(name) + b"\n")
@@ -87,10 +100,9 @@ class Revision:
         # ID TYPE SIZE, or the name and the word `missing`.
         words = stdout.readline().split()
         if words[-1:] == [b"missing"]:
-            return None
+            return b"missing", b""
         _, kind, size = words
-        content: bytes = stdout.read(int(size) + 1)[:-1]
-        return content if kind == b"blob" else None
+        return kind, stdout.read(int(size) + 1)[:-1]
 
 
 def _run(arguments: list[str], folder: Path) -> str | None:
