@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -22,11 +22,33 @@ from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import options_key, snapshot_dirname
 from pytest_chatprompt.runs.agentv_providers import has_provider, provider_fixture_of
-from pytest_chatprompt.runs.case_function import run_case
 from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.wording import shown_path, visible_line
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider
+
+
+def run_case(  # noqa: PLR0913, PLR0917 - the fixtures that users override: pytest reads them from the signature
+    request: pytest.FixtureRequest,
+    eval_case: EvalCase,
+    eval_request: ProviderRequest,
+    eval_provider: Provider,
+    eval_api: EvalAPI,
+    eval_snapshot: SnapshotAssertion,
+) -> None:
+    """Compare what the case sends with its snapshot; in live and replayed runs, get the response and check it."""
+    __tracebackhide__ = True
+    # Collecting needs none of it.
+    from pytest_chatprompt.runs.run import CaseRun, run  # noqa: PLC0415
+
+    run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot))
 
 
 class EvalFile(pytest.Module):

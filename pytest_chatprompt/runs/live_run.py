@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 T = TypeVar("T")
+LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
@@ -125,6 +126,12 @@ class LiveRun:
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> LiveRun:
+        """That of a live run."""
+        live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+        return live_run
 
     # --- the order of the run
 

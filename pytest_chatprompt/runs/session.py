@@ -17,7 +17,6 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.live_plugin import LIVE_RUN
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -65,7 +64,7 @@ class EvalSession:
 
                 config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
             if options.live:
-                from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+                from pytest_chatprompt.runs.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
                 live = LiveRun(config, options, redactor=session.redactor, router=session.router())
                 config.pluginmanager.register(live, LIVE_RUN)
