@@ -44,9 +44,6 @@ USAGE_ERROR: Final = 2
 def main(arguments: Sequence[str]) -> int:
     """Run a command.
 
-    Args:
-        arguments: its words.
-
     Returns:
         0 if all went well; 1 if `compare` found a case that got worse, or `merge` a snapshot that nothing uses; 2 for
         what cannot be read, merged, written or removed, the output of the command included.

@@ -59,10 +59,6 @@ class Targets:
     def find(self, name: str, folder: Path) -> Target | None:
         """The target of a name; `None` if there is none.
 
-        Args:
-            name: as an eval file or an option says it.
-            folder: of the eval file or the test.
-
         Raises:
             EvalFileError: the file of targets or this target is invalid.
         """

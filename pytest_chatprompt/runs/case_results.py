@@ -70,14 +70,7 @@ _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
 
 
 def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
-    """Note that what a case sends differs from its snapshot.
-
-    Args:
-        item: the case's item.
-        comparison: what was compared.
-        exchange: what was sent.
-        renamed_from: the id that the case had, if it was renamed.
-    """
+    """Note that what a case sends differs from its snapshot."""
     notes = _notes(item)
     notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
 
@@ -112,13 +105,7 @@ def _notes(item: pytest.Item) -> _Notes:
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
-    """Put the record of a test into its report, if it is needed.
-
-    Args:
-        item: an eval item, or a test with `eval_api` or `eval_snapshot`.
-        report: of a phase that failed, or of the call.
-        redactor: removes secrets.
-    """
+    """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
     options = item.config.stash[options_key]
     if not is_told and _notes(item).response is None:
@@ -308,11 +295,6 @@ def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
 def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
     """Fail because the snapshot is not what is sent, and note why for reports.
 
-    Args:
-        item: the case's item.
-        result: of the comparison.
-        exchange: what is sent.
-
     Raises:
         SnapshotError: always.
     """
@@ -410,10 +392,6 @@ _UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
     """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
-
-    Args:
-        stored: the data of its snapshot.
-        sent: the data of what is sent.
 
     Returns:
         The cost; `None` if one of them shows no prompt, or is nested too deeply to be read.

@@ -207,11 +207,7 @@ class CostEstimate:
 
 
 def estimate_cost(exchange: Exchange) -> CostEstimate:
-    """Estimate what an exchange would cost.
-
-    Args:
-        exchange: what a case sends.
-    """
+    """Estimate what an exchange would cost."""
     if not exchange.sent:
         return CostEstimate(
             cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"

@@ -162,9 +162,6 @@ class OwnCodeCapture:
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
 
-        Args:
-            call: a phase of the test.
-
         Returns:
             What to report; `""` if nothing is wrong.
         """

@@ -57,9 +57,10 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.runs.live_run import LiveRun
 
+    # Gives an answer, or raises the error of the provider in place of one.
+    GetAnswer = Callable[[], LiveResponse]
+
 _MOST_OF_ANSWER: Final = 240
-# Gives an answer, or raises the error of the provider in place of one.
-GetAnswer = Callable[[], LiveResponse]
 
 
 @dataclass(slots=True)

@@ -141,11 +141,7 @@ class EvalSession:
                 self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
 
     def merge_worker(self, output: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
-
-        Args:
-            output: what `pytest_sessionfinish` put into the worker's output.
-        """
+        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
         self.unused_snapshots.merge(output)
         self.network.late += map(tuple, output["late"])
 
