@@ -323,13 +323,7 @@ def resolve_options(config: pytest.Config) -> Options:
 
 
 def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
-    """Refuse options that make no sense beside another one.
-
-    Args:
-        config: the run's configuration.
-        text: what the other one does.
-        others: the options, each with the name of its value.
-    """
+    """Refuse options that make no sense beside another one."""
     for option, name in others.items():
         if config.getoption(name, False):
             raise pytest.UsageError(f"{text}: remove {option}")

@@ -61,11 +61,6 @@ def preview_judging(
 ) -> Judging:
     """What a judge will be asked about the answer to a case; nothing is sent.
 
-    Args:
-        judge: the provider that judges.
-        questions: one for each check that asks it.
-        show: shows what the judge sends for a request, as `capture.preview` does.
-
     Raises:
         CheckError: a template is not valid, or the judge cannot send it.
     """

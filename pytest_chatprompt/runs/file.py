@@ -6,12 +6,12 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -21,12 +21,33 @@ from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_fi
 from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import options_key, snapshot_dirname
-from pytest_chatprompt.runs.agentv_providers import has_provider, provider_fixture_of
-from pytest_chatprompt.runs.case_function import run_case
-from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.wording import shown_path, visible_line
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider
+
+
+def run_case(  # noqa: PLR0913, PLR0917 - the fixtures that users override: pytest reads them from the signature
+    request: pytest.FixtureRequest,
+    eval_case: EvalCase,
+    eval_request: ProviderRequest,
+    eval_provider: Provider,
+    eval_api: EvalAPI,
+    eval_snapshot: SnapshotAssertion,
+) -> None:
+    """Compare what the case sends with its snapshot; in live and replayed runs, get the response and check it."""
+    __tracebackhide__ = True
+    # Collecting needs none of it.
+    from pytest_chatprompt.runs.run import CaseRun, run  # noqa: PLC0415
+
+    run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot))
 
 
 class EvalFile(pytest.Module):
@@ -79,19 +100,22 @@ class EvalFile(pytest.Module):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
         self._refuse_folder_outside_root()
-        file_warnings = FileWarnings.of(self.config)
+        shared = SharedByRun.of(self.config)
         try:
-            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns, warn=file_warnings.add)
+            loaded = load_eval_file(
+                self.path, self.config.rootpath, options.guideline_patterns, warn=shared.file_warnings.append
+            )
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
         written = list(written_cases(cases))
-        file_warnings.add(find_literal_template(written))
+        literal = find_literal_template(written)
+        shared.file_warnings += [] if literal is None else [literal]
         for case in written:
-            tag_uses.add(case)
-        templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
+            for tag in case.tags:
+                shared.tags[tag] = shared.tags.get(tag, (0, case))[0] + 1, case
+        templates = ItemTemplates(self)
         names: list[tuple[str, str]] = []
         self._names = names
         items = [item for case in cases for item in self._items(case, templates, names)]
@@ -102,11 +126,34 @@ class EvalFile(pytest.Module):
         for item in items:
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
-        unknown = {name for name in {item.provider_name for item in items} if not has_provider(name, self)}
+        unknown = {
+            name
+            for name in {item.provider_name for item in items}
+            if not self._has_fixture(self.provider_fixture(name))
+        }
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
         return items
+
+    def provider_fixture(self, name: str) -> str:
+        """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
+        fixture_name = f"{name}_provider"
+        if self._has_fixture(fixture_name):
+            return fixture_name
+        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+
+        try:
+            target = Targets.of(self.config).find(name, self.path.parent)
+        except EvalFileError:
+            # Each case that asks for it reports it.
+            return fixture_name
+        return fixture_name if target is None else f"{target.provider}_provider"
+
+    def _has_fixture(self, name: str) -> bool:
+        # Pytest has no public way to ask which fixtures apply to a node before the node is set up.
+        manager: Any = self.session._fixturemanager
+        return bool(manager.getfixturedefs(name, self))
 
     def stems_without_parameters(self) -> tuple[str, ...]:
         """The names that the snapshots of all cases would have if no fixture had parameters."""
@@ -253,16 +300,10 @@ class ItemTemplates:
 
     Args:
         file: the eval file.
-        test_function: what every item runs.
-        provider_fixture: finds the fixture that gives a provider, by the name that was asked for.
     """
 
-    def __init__(
-        self, file: pytest.Module, test_function: Callable[..., None], provider_fixture: Callable[[str], str]
-    ) -> None:
+    def __init__(self, file: EvalFile) -> None:
         self._file = file
-        self._provider_fixture = provider_fixture
-        self._test_function = cast(FunctionType, test_function)
         owner = file if file.parent is None or _may_differ_between_files(file) else file.parent
         self._templates: _Templates = owner.stash.setdefault(_templates_key, {})
 
@@ -281,15 +322,15 @@ class ItemTemplates:
             in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
             without_provider = self._make(in_front, [*in_front])
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make(in_front, [*in_front, self._provider_fixture(provider_name)])
+            with_provider = self._make(in_front, [*in_front, self._file.provider_fixture(provider_name)])
             is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
             self._templates[key] = with_provider if is_parametrized else without_provider
         return self._templates[key]
 
     def _make(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
         """Let pytest collect a copy of the test function that uses more fixtures."""
-        name = self._test_function.__name__
-        function = FunctionType(self._test_function.__code__, self._test_function.__globals__, name)
+        name = run_case.__name__
+        function = FunctionType(run_case.__code__, run_case.__globals__, name)
         function.__dict__.update(
             __test__=True,
             pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],

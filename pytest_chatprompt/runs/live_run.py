@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 T = TypeVar("T")
+LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
@@ -125,6 +126,12 @@ class LiveRun:
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> LiveRun:
+        """That of a live run."""
+        live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+        return live_run
 
     # --- the order of the run
 
@@ -275,13 +282,7 @@ class LiveRun:
         note_why_not_ahead(item, reason if self._concurrency > 1 else None)
 
     def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
-        """Send a case once its test has passed and is over, and grade it when its answer is there.
-
-        Args:
-            item: the item, in its first pass.
-            case: what it sends.
-            finish: gets and grades the answer.
-        """
+        """Send a case once its test has passed and is over, and grade it when its answer is there."""
         provider = case.provider
         if isinstance(provider, ChatProvider):
             variables = {name: os.environ.get(name, "") for name in provider.placeholders()}
@@ -308,11 +309,6 @@ class LiveRun:
 
     def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
         """The response to a case that is sent once.
-
-        Args:
-            item: the item that runs.
-            case: what it sends.
-            api: its stand-in of the APIs.
 
         Raises:
             ProviderError: there is no response.
@@ -352,11 +348,6 @@ class LiveRun:
 
     def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
         """An answer with the votes of a judge, who is asked now.
-
-        Args:
-            judging: what to ask.
-            live: the answer.
-            place: of the case's recording.
 
         Raises:
             RequestCancelledError: the run was stopped.

@@ -122,9 +122,6 @@ class NetworkHooks:
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
         """Describe a blocked connection whose error the item's code swallowed.
 
-        Args:
-            call: the phase: setup, call or teardown.
-
         Returns:
             What to report; `""` if nothing was tried, or if the phase fails anyway.
         """

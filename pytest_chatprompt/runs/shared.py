@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.cases.case import EvalCase
+    from pytest_chatprompt.errors import Diagnostic
     from pytest_chatprompt.prompt.attachments import FileReader
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -29,6 +31,8 @@ class SharedByRun:
 
     Args:
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
+        file_warnings: about eval files; they are issued once collection is done.
+        tags: how many cases have each tag, and the last of them.
         renames: which snapshots show now what others showed before.
         revision: the git revision whose snapshots count; `None` for the files on disk.
     """
@@ -36,6 +40,8 @@ class SharedByRun:
     config: pytest.Config
     redactor: Redactor
     snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
+    file_warnings: list[Diagnostic] = field(default_factory=list)
+    tags: dict[str, tuple[int, EvalCase]] = field(default_factory=dict)
     renames: SnapshotRenames = field(default_factory=SnapshotRenames)
     revision: Revision | None = None
     _reader: FileReader | None = None

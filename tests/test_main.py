@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.report_commands import MergeError, main, merge_runs, removal_lines, unsettled_lines, unused_lines
+from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.reports.formats import FORMATS
+from pytest_chatprompt.reports.merge import MergeError, merge_runs, removal_lines, unsettled_lines, unused_lines
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotResult, SnapshotUses
 from pytest_chatprompt.snapshots.unused import Removal

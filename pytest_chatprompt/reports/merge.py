@@ -1,0 +1,142 @@
+"""Merge the shards of a run: their reports, their recordings, and what none of them uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pytest_chatprompt.reports.run_commands import common_words, without_report
+from pytest_chatprompt.results.records import (
+    RunResults,
+    SnapshotUses,
+    merge_uses,
+)
+from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX, atomic_write
+from pytest_chatprompt.snapshots.revision import Revision, RevisionError
+from pytest_chatprompt.snapshots.unused import Removal
+from pytest_chatprompt.wording import count, shown_path
+
+
+class MergeError(Exception):
+    """What cannot be merged; the text says why."""
+
+
+_SHOWN: Final = 5
+
+
+def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
+    """Merge the runs of shards, each with the name of its file, into one with all of their results."""
+    first: dict[str, str] = {}
+    twice: dict[str, tuple[str, str]] = {}
+    for name, run in runs:
+        for node_id in {result.node_id: None for result in run.results}:
+            if node_id in first:
+                twice[node_id] = first[node_id], name
+            first[node_id] = name
+    if twice:
+        tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
+        head = f"{tests} in more than one report; merge reports of shards, each of which ran other tests:"
+        raise MergeError(_list(head, [f"{node_id} in {one} and {other}" for node_id, (one, other) in twice.items()]))
+    if len({run.against for _, run in runs}) > 1:
+        compared = ", ".join(f"{name} with {run.against or 'the files on disk'}" for name, run in runs)
+        raise MergeError(f"the reports compare with different snapshots: {compared}")
+    # A report may be that of shards itself.
+    commands = [command for _, run in runs for command in (run.shards or (run.command,))]
+    is_one = len({tuple(without_report(command)) for command in commands}) == 1
+    folders = {run.folder for _, run in runs}
+    return RunResults(
+        command=common_words(commands),
+        shards=() if is_one else tuple(commands),
+        folder=folders.pop() if len(folders) == 1 else ".",
+        is_live=any(run.is_live for _, run in runs),
+        against=runs[0][1].against,
+        results=tuple(result for _, run in runs for result in run.results),
+        snapshots=merge_uses(each for _, run in runs for each in run.snapshots),
+    )
+
+
+def _list(head: str, names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return "\n  ".join((head, *names[:_SHOWN], *more))
+
+
+def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
+    """Take what each shard has recorded, and give the names of it, relative to the folder of the project.
+
+    A shard may hold all recordings of the project. Those that are as in the commit on which the project stands were not
+    recorded by it, and are not taken from it; without git all that a shard holds counts as recorded.
+    """
+    recorded: dict[Path, bytes] = {}
+    conflicts: set[Path] = set()
+    with _committed(project) as committed:
+        for shard in shards:
+            for path in sorted(shard.rglob(f"?*{RECORDING_SUFFIX}")):
+                name = path.relative_to(shard)
+                # A link may lead anywhere.
+                content = None if path.is_symlink() else path.read_bytes()
+                if content is None or content == committed(name):
+                    continue
+                if content != recorded.setdefault(name, content):
+                    conflicts.add(name)
+    if conflicts:
+        tests = "a test" if len(conflicts) == 1 else f"{len(conflicts)} tests"
+        head = f"several shards have recorded {tests}, with different replies; give each test to one shard:"
+        raise MergeError(_list(head, [path.as_posix() for path in sorted(conflicts)]))
+    for name, content in recorded.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(project / name, content.decode())
+    return sorted(recorded)
+
+
+@contextmanager
+def _committed(project: Path) -> Iterator[Callable[[Path], bytes | None]]:
+    """Read files as they were committed, by their paths below the folder of the project."""
+    try:
+        revision = Revision.open("HEAD", project.absolute())
+    except RevisionError:
+        # No repository, or one without a commit.
+        yield lambda _: None
+        return
+    try:
+        yield lambda name: revision.content(project.absolute() / name)
+    finally:
+        revision.close()
+
+
+_NO_TEST: Final = "no test of these reports uses"
+
+
+def unused_lines(names: Sequence[str], gone: Collection[str]) -> Iterator[str]:
+    """The lines about unused snapshots; `gone` are those that `--snapshot-update` removes."""
+    yield from _listed(names, "unused")
+    if names:
+        option = "--snapshot-update" if gone and len(gone) == len(names) else "--chatprompt-remove-unused"
+        yield f"Merge with {option} in pytest's root folder to remove {'it' if len(names) == 1 else 'them'}."
+
+
+def removal_lines(removal: Removal, root: Path) -> Iterator[str]:
+    """The lines about unused snapshots that were removed, moved or kept; nothing for none."""
+    yield from _listed([shown_path(path, root) for path in removal.removed], "removed")
+    for old, new in removal.moved:
+        yield f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
+    for path in removal.kept:
+        yield f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}"
+
+
+def unsettled_lines(files: Sequence[SnapshotUses]) -> Iterator[str]:
+    """The line about files of which no report has some test; nothing for none."""
+    if files:
+        first = files[0]
+        tests = count(sum(len(each.left_out) for each in files), "test")
+        yield (
+            f"The unused snapshots of {count(len(files), 'file')} are not known: {tests} ran in none of these reports, "
+            f"or did not pass, such as {first.path}::{first.left_out[0]}"
+        )
+
+
+def _listed(names: Sequence[str], state: str) -> Iterator[str]:
+    if names:
+        yield f"{count(len(names), 'snapshot')} {state}: {_NO_TEST} {'it' if len(names) == 1 else 'them'}."
+    yield from (f"  {name}" for name in names)
