@@ -1000,3 +1000,13 @@ def _headings(text: str) -> set[str]:
     """The anchors of a page, as GitHub makes them."""
     titles = re.findall(r"^#+ (.*)$", without_blocks(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_module_that_the_guide_for_contributors_names_is_there() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z0-9_]+\.(?:py|yaml))`", guide))
+    folders = (ROOT, ROOT / "pytest_chatprompt", ROOT / "tests")
+    missing = {name for name in named if not any((folder / name).exists() for folder in folders)}
+    # The example of an API that somebody adds.
+    assert {name for name in missing if "ai21" not in name} == set()
+    assert len(named) > 40
