@@ -22,11 +22,9 @@ def test_imports_run_one_way() -> None:
 
 
 @pytest.mark.parametrize("room", [room.relative_to(PACKAGE).as_posix() for room in ROOMS])
-def test_each_room_says_what_comes_in_and_imports_nothing(room: str) -> None:
+def test_each_room_says_what_it_is_and_imports_nothing(room: str) -> None:
     module = ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))
-    head = ast.get_docstring(module)
-    assert head is not None
-    assert len(head.splitlines()) >= 3
+    assert ast.get_docstring(module)
     assert len(module.body) == 1
 
 
