@@ -12,6 +12,8 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ForwardRef, get_type_hints
 
 import pytest
 
@@ -117,12 +119,17 @@ def annotations_of(name: str) -> str:
         for attribute, member in vars(public).items()
         if inspect.isfunction(member) and (attribute == "__init__" or not attribute.startswith("_"))
     ]
-    attributes = [
-        annotation
+    attributes = {
+        attribute: annotation
         for attribute, annotation in vars(public).get("__annotations__", {}).items()
         if not attribute.startswith("_")
-    ]
-    return " ".join([*map(str, attributes), *map(str, map(inspect.signature, methods))])
+    }
+    # What `Annotated` adds is for validators and the JSON Schema, and no type that anybody writes.
+    evaluated = {
+        name: annotation for name, annotation in attributes.items() if not isinstance(annotation, str | ForwardRef)
+    }
+    types = attributes | get_type_hints(SimpleNamespace(__annotations__=evaluated))
+    return " ".join([*map(str, types.values()), *map(str, map(inspect.signature, methods))])
 
 
 @pytest.mark.parametrize("name", pytest_chatprompt.__all__)
