@@ -1,23 +1,22 @@
 """The package: its public names, and the files that are built of it."""
 
 from __future__ import annotations
-
+from pathlib import Path
+from pytest_chatprompt.public_names import __file__ as public_names_file
+from types import SimpleNamespace
+from typing import ForwardRef
+from typing import get_type_hints
 import ast
 import compileall
 import inspect
+import pytest
+import pytest_chatprompt
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from pathlib import Path
-
-import pytest
-
-import pytest_chatprompt
-from pytest_chatprompt.public_names import __file__ as public_names_file
-
 
 def imported_names(tree: ast.AST) -> list[tuple[str | None, str]]:
     """The modules and names of all `from ... import ...` below a node."""
@@ -100,12 +99,17 @@ def annotations_of(name: str) -> str:
         for attribute, member in vars(public).items()
         if inspect.isfunction(member) and (attribute == "__init__" or not attribute.startswith("_"))
     ]
-    attributes = [
-        annotation
+    attributes = {
+        attribute: annotation
         for attribute, annotation in vars(public).get("__annotations__", {}).items()
         if not attribute.startswith("_")
-    ]
-    return " ".join([*map(str, attributes), *map(str, map(inspect.signature, methods))])
+    }
+    # What `Annotated` adds is for validators and the JSON Schema, and no type that anybody writes.
+    evaluated = {
+        name: annotation for name, annotation in attributes.items() if not isinstance(annotation, str | ForwardRef)
+    }
+    types = attributes | get_type_hints(SimpleNamespace(__annotations__=evaluated))
+    return " ".join([*map(str, types.values()), *map(str, map(inspect.signature, methods))])
 
 
 @pytest.mark.parametrize("name", pytest_chatprompt.__all__)

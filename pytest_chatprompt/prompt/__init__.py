@@ -1,1 +1,4 @@
-"""The conversion: a case becomes the request that a provider gets; start at `request.build_request`."""
+"""The conversion: a case becomes the request that a provider gets.
+
+Start at `request.build_request`; the rules for messages are in `conversion`.
+"""
