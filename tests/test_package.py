@@ -1,22 +1,25 @@
 """The package: its public names, and the files that are built of it."""
 
 from __future__ import annotations
-from pathlib import Path
-from pytest_chatprompt.public_names import __file__ as public_names_file
-from types import SimpleNamespace
-from typing import ForwardRef
-from typing import get_type_hints
+
 import ast
 import compileall
 import inspect
-import pytest
-import pytest_chatprompt
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ForwardRef, get_type_hints
+
+import pytest
+
+import pytest_chatprompt
+from pytest_chatprompt.public_names import __file__ as public_names_file
+
 
 def imported_names(tree: ast.AST) -> list[tuple[str | None, str]]:
     """The modules and names of all `from ... import ...` below a node."""
