@@ -270,16 +270,15 @@ class LiveRun:
 
     # --- what a case asks for
 
-    def why_in_its_test(
+    def sends_in_test(
         self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
-    ) -> str | None:
-        """Why a case has to be sent while its test runs; `None` if its test can be over by then."""
+    ) -> bool:
+        """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
         lasts = any(value is provider for value in (*self._lasting, *self._returned))
-        return why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
-
-    def note_why(self, item: EvalItem, reason: str) -> None:
-        """Note why a case is sent while its test runs, for who asked for several requests at once."""
-        note_why_not_ahead(item, reason if self._concurrency > 1 else None)
+        reason = why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
+        if reason is not None:
+            note_why_not_ahead(item, reason if self._concurrency > 1 else None)
+        return reason is not None
 
     def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
         """Send a case once its test has passed and is over, and grade it when its answer is there."""

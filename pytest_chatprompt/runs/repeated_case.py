@@ -33,7 +33,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
 from pytest_chatprompt.runs.case_checks import CaseChecks, ask_judge
-from pytest_chatprompt.runs.case_results import judge_results, note_repeats, note_response, note_votes, response_result
+from pytest_chatprompt.runs.case_results import judge_results, notes_of, response_result
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.runs.recordings import raise_if_unusable, record_repeats, replay_answer
 from pytest_chatprompt.runs.report_hooks import user_frames
@@ -192,15 +192,14 @@ class RepeatedCase:
 
     def _note(self, redactor: Redactor) -> None:
         """Keep the answers so far for reports, and for later runs."""
-        answers = list(self.answers.values())
+        answers, notes = list(self.answers.values()), notes_of(self.item)
         if self.attempts:
             result = repeats_result(self.required, self.attempts)
-            note_repeats(self.item, result)
+            notes.repeats = result
             _add_usage(self.item, result, answers, self._errors)
         first = self._first()
         if first is not None:
-            note_response(self.item, first.response, is_replayed=first.is_replayed)
-            note_votes(self.item, first.votes)
+            notes.response, notes.is_replayed, notes.votes = first.response, first.is_replayed, first.votes
         add_judge_usage(self.item, tuple(votes for live in answers for votes in live.votes))
         record_repeats(self.live_case.place, self.answers, redactor)
 

@@ -27,7 +27,6 @@ from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-    from pytest_chatprompt.prompt.attachments import FileReader
 
 # How often a tag has to be used to be the one that was meant; `smoek` and `smoke` are 0.8 alike.
 _OFTEN: Final = 5
@@ -76,15 +75,8 @@ class EvalSession:
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
-    # What only running a case needs is imported by the first case that runs. These are methods, because pytest looks at
-    # every attribute of a registered plugin, and pytest 8.2 asks properties for their values.
-
-    def reader(self) -> FileReader:
-        """The reader of attached files; it reads each file once in a run."""
-        return SharedByRun.of(self.config).reader
-
     def router(self) -> LiveCaptureRouter:
-        """The router that captures requests of a live run."""
+        """The router that captures requests of a live run. A method: pytest 8.2 reads properties of its plugins."""
         from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
 
         if self._router is None:

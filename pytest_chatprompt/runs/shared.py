@@ -91,8 +91,3 @@ class SharedByRun:
 
 
 _shared_key: Final[pytest.StashKey[SharedByRun]] = pytest.StashKey()
-
-
-def shared_file_reader(config: pytest.Config) -> FileReader:
-    """The run's reader of attached files."""
-    return SharedByRun.of(config).reader
