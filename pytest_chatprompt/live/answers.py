@@ -106,11 +106,7 @@ class LiveCase:
 
 
 def check_sent(place: RecordingPlace, sent: Exchange, compared: Exchange) -> None:
-    """Fail if something other than what was compared with the snapshot was sent.
-
-    Raises:
-        SnapshotError: it differs, by more than is masked.
-    """
+    """Fail if something other than what was compared with the snapshot was sent."""
     if not place.sends_the_same(sent, compared):
         raise SnapshotError(
             "the live run sent something other than what was compared with the snapshot: "

@@ -137,9 +137,6 @@ class RunBudget:
         Args:
             account: of the request.
             waits: whether the request waits until it is.
-
-        Raises:
-            BudgetError: there is none.
         """
         means = [each.mean for each in self._accounts.values()]
         # A first request in flight has no mean yet, and may cost as much as those of the dearest account.

@@ -274,11 +274,7 @@ def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
 
 
 def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
-    """Fail because the snapshot is not what is sent, and note why for reports.
-
-    Raises:
-        SnapshotError: always.
-    """
+    """Fail because the snapshot is not what is sent, and note why for reports."""
     __tracebackhide__ = True
     from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
 

@@ -155,11 +155,7 @@ def _warn_of_files(shared: SharedByRun) -> None:
 
 
 def _issue(text: str, path: str, line: int) -> None:
-    """Issue a warning about a line of an eval file.
-
-    Raises:
-        UsageError: the project turns warnings into errors.
-    """
+    """Issue a warning about a line of an eval file."""
     try:
         warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
     except EvalFileWarning:
