@@ -85,7 +85,6 @@ class RepeatedCase:
     attempts: list[AttemptResult] = field(default_factory=list)
     answers: dict[int, LiveResponse] = field(default_factory=dict)
     _errors: list[ProviderError] = field(default_factory=list)
-    _counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def item(self) -> EvalItem:
@@ -182,7 +181,6 @@ class RepeatedCase:
         if error is not None:
             outcome = "error" if is_outage(error) else "failed"
             problem = self._describe(error, response)
-        self._counts[outcome] += 1
         # The votes may have come with the answer, or while it was graded.
         judge = judge_results(self.answers[number].votes) if number in self.answers else ()
         attempt = AttemptResult(
@@ -248,7 +246,7 @@ class RepeatedCase:
         return f"{text}\n  answer: {response.text[:_MOST_OF_ANSWER]!r}{cut}"
 
     def _outcome(self) -> AttemptOutcome | None:
-        counts = self._counts
+        counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
     def _first(self) -> LiveResponse | None:

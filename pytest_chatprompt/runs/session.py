@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -179,26 +180,15 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    merged: list[Any] = []
-    first_by_text: dict[str, Any] = {}
-    first_locations: dict[str, str] = {}
-    locations: dict[str, list[str]] = {}
+    groups: dict[str | int, list[tuple[Any, str]]] = defaultdict(list)
     for report in reports:
         location, mark, rest = report.message.partition(_MARK)
         # Below the text stands the line of the file.
-        text = rest.partition("\n")[0]
-        if not mark:
-            merged.append(report)
-        elif text in first_by_text:
-            locations[text].append(location)
-        else:
-            first_by_text[text] = report
-            first_locations[text], locations[text] = location, []
-            merged.append(report)
-    for text, others in locations.items():
+        groups[rest.partition("\n")[0] if mark else id(report)].append((report, location))
+    for (first, place), *others in groups.values():
         if others:
-            first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others, first_locations[text])
-    reports[:] = merged
+            first.message = first.message.rstrip() + _others([location for _, location in others], place)
+    reports[:] = [group[0][0] for group in groups.values()]
 
 
 def _others(locations: list[str], first: str) -> str:
