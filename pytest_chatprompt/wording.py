@@ -1,7 +1,4 @@
-"""Phrases that the messages to users share: paths, suggestions, numbers of messages.
-
-Strings in, strings out. Every room may call it.
-"""
+"""Phrases that the messages to users share: paths, suggestions, numbers of messages."""
 
 from __future__ import annotations
 
