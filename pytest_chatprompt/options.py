@@ -291,12 +291,8 @@ def resolve_options(config: pytest.Config) -> Options:
     if against is not None:
         _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
     if config.getoption("chatprompt_show"):
-        others = {
-            **_SENDING_OR_WRITING,
-            "--chatprompt-against": "chatprompt_against",
-            "--chatprompt-report": "chatprompt_reports",
-        }
-        _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
+        others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
+        _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
     return Options(
         provider=provider,
         default_provider=default_provider,

@@ -1,8 +1,6 @@
 """Judging: ask a judge about the answer to a case, and read its votes.
 
-In: what the judge is asked, the answer, and a function that sends. Out: the votes of the judge for each question. An
-error of the judge is a vote without a verdict, and becomes an error of its check. `preview_judging` shows what will be
-sent, for the snapshot.
+An error of the judge is a vote without a verdict, and becomes an error of its check.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ class Targets:
     config: pytest.Config
     # What was made of which provider, by the place of the target, the identity of the provider, and the folder.
     _configured: dict[tuple[str, int, Path], tuple[Provider, Provider]] = field(default_factory=dict)
-    _paths: dict[Path, Path | None] = field(default_factory=dict)
     _files: dict[Path, TargetsFile] = field(default_factory=dict)
     _known: dict[tuple[Path, str], Target] = field(default_factory=dict)
 
@@ -40,9 +39,7 @@ class Targets:
 
     def path(self, folder: Path) -> Path | None:
         """The file of targets that counts for the eval files of a folder; `None` for none."""
-        if folder not in self._paths:
-            self._paths[folder] = find_agentv_file("targets.yaml", folder, self.config.rootpath)
-        return self._paths[folder]
+        return find_agentv_file("targets.yaml", folder, self.config.rootpath)
 
     def names(self, path: Path) -> Collection[str]:
         """The names of the targets in a file.

@@ -24,7 +24,7 @@ from pytest_chatprompt.prompt.attachments import AttachmentError
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
-from pytest_chatprompt.runs.shared import shared_file_reader
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CaseChecks:
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
-        checks = cls(item, case, parse_checks(case, shared_file_reader(item.config)))
+        checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
         item.stash[graded_checks_key] = (case, checks.graded)
         return checks
 
@@ -227,7 +227,7 @@ def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
     name = config.stash[options_key].judge_template
     if name is None:
         return None
-    reader = shared_file_reader(config)
+    reader = SharedByRun.of(config).reader
     try:
         prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
     except AttachmentError as error:

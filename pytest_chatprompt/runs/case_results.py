@@ -53,8 +53,19 @@ _REPR: Final = "<eval_snapshot>"
 
 
 @dataclass(slots=True)
-class _Notes:
-    """What is known of a test while it runs."""
+class Notes:
+    """What is known of a test while it runs.
+
+    Args:
+        comparison: with its snapshot, if that differs.
+        renamed_from: the id that the case had, if it was renamed.
+        exchange: what the case sends.
+        data: what its snapshot shows of that.
+        response: the answer that the case got.
+        is_replayed: whether it was recorded.
+        votes: what the judge said about it.
+        repeats: the answers of a case that is sent several times.
+    """
 
     comparison: Comparison | None = None
     renamed_from: str | None = None
@@ -66,49 +77,19 @@ class _Notes:
     repeats: RepeatsResult | None = None
 
 
-_notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
+_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
 
 
-def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
-    """Note that what a case sends differs from its snapshot."""
-    notes = _notes(item)
-    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
-
-
-def note_exchange(item: pytest.Item, exchange: Exchange, data: Any = None) -> None:
-    """Note what a case sends, and what its snapshot shows of that."""
-    notes = _notes(item)
-    notes.exchange, notes.data = exchange, notes.data if data is None else data
-
-
-def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed: bool) -> None:
-    """Note the answer that a case got."""
-    notes = _notes(item)
-    notes.response, notes.is_replayed = response, is_replayed
-
-
-def note_votes(item: pytest.Item, votes: Votes) -> None:
-    """Note what the judge said about the answer."""
-    _notes(item).votes = votes
-
-
-def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
-    """Note the answers of a case that is sent several times."""
-    _notes(item).repeats = repeats
-
-
-def _notes(item: pytest.Item) -> _Notes:
-    notes = item.stash.get(_notes_key, None)
-    if notes is None:
-        notes = item.stash[_notes_key] = _Notes()
-    return notes
+def notes_of(item: pytest.Item) -> Notes:
+    """What is known of a test so far, to be read and added to."""
+    return item.stash.setdefault(_notes_key, Notes())
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
     """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
     options = item.config.stash[options_key]
-    if not is_told and _notes(item).response is None:
+    if not is_told and notes_of(item).response is None:
         if not has_graded_checks(item):
             del item.stash[_notes_key]
             return
@@ -135,7 +116,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
-    notes = _notes(item)
+    notes = notes_of(item)
     # What a test that is over has compared, sent and got would add up.
     del item.stash[_notes_key]
     path, line, _ = item.reportinfo()
@@ -212,7 +193,7 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     return f"{sent} has no snapshot yet"
 
 
-def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
+def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
     if notes.comparison is not None:
         return _failed_snapshot(item, notes.comparison, notes.renamed_from)
     if notes.data is None:
@@ -293,18 +274,15 @@ def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
 
 
 def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
-    """Fail because the snapshot is not what is sent, and note why for reports.
-
-    Raises:
-        SnapshotError: always.
-    """
+    """Fail because the snapshot is not what is sent, and note why for reports."""
     __tracebackhide__ = True
     from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
     renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
-    note_comparison(item, comparison, exchange, renamed_from)
+    notes = notes_of(item)
+    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 

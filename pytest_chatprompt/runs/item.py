@@ -215,12 +215,7 @@ class EvalItem(pytest.Function):
         return self._values[name]
 
     def response(self) -> ProviderResponse:
-        """The response to what it sends.
-
-        Raises:
-            SnapshotError: it was not compared with its snapshot yet.
-            ProviderError, ReplayError: see `CaseRun.get_response`.
-        """
+        """The response to what it sends."""
         __tracebackhide__ = True
         if self.case_run is None:
             raise SnapshotError(

@@ -68,12 +68,7 @@ def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[
 
 
 def raise_if_unusable(response: ProviderResponse) -> None:
-    """Raise an error if a response is blocked or empty.
-
-    Raises:
-        BlockedResponseError: the API withheld it.
-        EmptyResponseError: it has neither text nor a tool call.
-    """
+    """Raise an error if a response is blocked or empty."""
     if response.blocked is not None:
         raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
     if not response.text.strip() and not response.tool_calls:
@@ -104,11 +99,7 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
 def replay_once(
     place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
 ) -> SentExchange:
-    """The recorded answer to what a provider was shown to send.
-
-    Raises:
-        ReplayError, ProviderError: see `replay_answer`.
-    """
+    """The recorded answer to what a provider was shown to send."""
     __tracebackhide__ = True
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:

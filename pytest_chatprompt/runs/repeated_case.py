@@ -33,7 +33,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
 from pytest_chatprompt.runs.case_checks import CaseChecks, ask_judge
-from pytest_chatprompt.runs.case_results import judge_results, note_repeats, note_response, note_votes, response_result
+from pytest_chatprompt.runs.case_results import judge_results, notes_of, response_result
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.runs.recordings import raise_if_unusable, record_repeats, replay_answer
 from pytest_chatprompt.runs.report_hooks import user_frames
@@ -85,7 +85,6 @@ class RepeatedCase:
     attempts: list[AttemptResult] = field(default_factory=list)
     answers: dict[int, LiveResponse] = field(default_factory=dict)
     _errors: list[ProviderError] = field(default_factory=list)
-    _counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def item(self) -> EvalItem:
@@ -182,7 +181,6 @@ class RepeatedCase:
         if error is not None:
             outcome = "error" if is_outage(error) else "failed"
             problem = self._describe(error, response)
-        self._counts[outcome] += 1
         # The votes may have come with the answer, or while it was graded.
         judge = judge_results(self.answers[number].votes) if number in self.answers else ()
         attempt = AttemptResult(
@@ -192,15 +190,14 @@ class RepeatedCase:
 
     def _note(self, redactor: Redactor) -> None:
         """Keep the answers so far for reports, and for later runs."""
-        answers = list(self.answers.values())
+        answers, notes = list(self.answers.values()), notes_of(self.item)
         if self.attempts:
             result = repeats_result(self.required, self.attempts)
-            note_repeats(self.item, result)
+            notes.repeats = result
             _add_usage(self.item, result, answers, self._errors)
         first = self._first()
         if first is not None:
-            note_response(self.item, first.response, is_replayed=first.is_replayed)
-            note_votes(self.item, first.votes)
+            notes.response, notes.is_replayed, notes.votes = first.response, first.is_replayed, first.votes
         add_judge_usage(self.item, tuple(votes for live in answers for votes in live.votes))
         record_repeats(self.live_case.place, self.answers, redactor)
 
@@ -249,7 +246,7 @@ class RepeatedCase:
         return f"{text}\n  answer: {response.text[:_MOST_OF_ANSWER]!r}{cut}"
 
     def _outcome(self) -> AttemptOutcome | None:
-        counts = self._counts
+        counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
     def _first(self) -> LiveResponse | None:

@@ -17,7 +17,7 @@ from pytest_chatprompt.options import Options, all_results_key, options_key
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.runs.own_code import unused_replies_message
-from pytest_chatprompt.runs.shared import shared_file_reader
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -160,9 +160,10 @@ class CaseRun:
         data = self.masks.apply(snapshot_data(self.exchange, item.provider_name, item.config.rootpath, judge))
         self._refuse_secrets(data)
         if item.config.stash.get(all_results_key, False):
-            from pytest_chatprompt.runs.case_results import note_exchange  # noqa: PLC0415
+            from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
 
-            note_exchange(item, self.exchange, data)
+            notes = notes_of(item)
+            notes.exchange, notes.data = self.exchange, data
         if not self.options.show:
             self._assert_equal(data)
         if self.api.unused_replies and not self.options.live:
@@ -191,7 +192,7 @@ class CaseRun:
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        secret = self.api.redactor.find(data, shared_file_reader(self.item.config).shared)
+        secret = self.api.redactor.find(data, SharedByRun.of(self.item.config).reader.shared)
         if secret is not None:
             raise SnapshotError(
                 f"what is sent to {self.item.provider_name} holds {secret.what}, under {secret.path}; "
@@ -209,9 +210,7 @@ class CaseRun:
         live = self._live_run
         if live is None or live.answers_of(self.item, self.exchange) is not None:
             return False
-        why = live.why_in_its_test(self.item, self.provider, self.exchange, self.judging, self.api)
-        if why is not None:
-            live.note_why(self.item, why)
+        if live.sends_in_test(self.item, self.provider, self.exchange, self.judging, self.api):
             return False
         live.hold(self.item, self._live_case(), self.grade_answer)
         return True
@@ -254,10 +253,10 @@ class CaseRun:
     def _grade_answers(self) -> None:
         """Get several answers, and let the checks and the hook look at each."""
         __tracebackhide__ = True
-        from pytest_chatprompt.runs.case_results import note_exchange  # noqa: PLC0415
+        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
         from pytest_chatprompt.runs.repeated_case import RepeatedCase  # noqa: PLC0415
 
-        note_exchange(self.item, self.exchange)
+        notes_of(self.item).exchange = self.exchange
         repeated = RepeatedCase(self.request, self.case, self.provider_request, self.checks, self._live_case())
         repeated.run(self._live_run, self.api)
 
@@ -278,14 +277,14 @@ class CaseRun:
             ReplayError: nothing is recorded for this very request.
         """
         __tracebackhide__ = True
-        from pytest_chatprompt.runs.case_results import note_exchange, note_response  # noqa: PLC0415
+        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
         from pytest_chatprompt.runs.recordings import raise_if_unusable, record_answer, replay_answer  # noqa: PLC0415
         from pytest_chatprompt.runs.usage import add_replayed, add_usage  # noqa: PLC0415
 
         if self.first_response is not None:
             return self.first_response
-        item, case = self.item, self._live_case()
-        note_exchange(item, self.exchange)
+        item, case, notes = self.item, self._live_case(), notes_of(self.item)
+        notes.exchange = self.exchange
         try:
             if self._live_run is None:
                 live = replay_answer(case.place, self.provider, self.exchange, self.api)
@@ -298,7 +297,7 @@ class CaseRun:
             add_usage(item, item.provider_name, error)
             raise
         self._answer = live
-        note_response(item, live.response, is_replayed=live.is_replayed)
+        notes.response, notes.is_replayed = live.response, live.is_replayed
         if not live.is_replayed:
             add_usage(item, item.provider_name, live.response)
         if live.recording is not None:
@@ -317,7 +316,7 @@ class CaseRun:
         __tracebackhide__ = True
         from pytest_chatprompt.live.answers import LiveResponse  # noqa: PLC0415
         from pytest_chatprompt.runs.case_checks import ask_judge  # noqa: PLC0415
-        from pytest_chatprompt.runs.case_results import note_votes  # noqa: PLC0415
+        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
         from pytest_chatprompt.runs.usage import add_judge_usage, add_replayed  # noqa: PLC0415
 
         item, place, live = self.item, self._live_case().place, self._answer
@@ -328,6 +327,6 @@ class CaseRun:
         if judged is not live and live.recording is not None:
             place.save(live.recording, self.api.redactor)
             add_replayed(item, place.path, live.recording, unused=len(live.recording.others))
-        note_votes(item, judged.votes)
+        notes_of(item).votes = judged.votes
         add_judge_usage(item, judged.votes)
         return judged.votes

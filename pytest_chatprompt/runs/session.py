@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -27,7 +28,6 @@ from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-    from pytest_chatprompt.prompt.attachments import FileReader
 
 # How often a tag has to be used to be the one that was meant; `smoek` and `smoke` are 0.8 alike.
 _OFTEN: Final = 5
@@ -76,15 +76,8 @@ class EvalSession:
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
-    # What only running a case needs is imported by the first case that runs. These are methods, because pytest looks at
-    # every attribute of a registered plugin, and pytest 8.2 asks properties for their values.
-
-    def reader(self) -> FileReader:
-        """The reader of attached files; it reads each file once in a run."""
-        return SharedByRun.of(self.config).reader
-
     def router(self) -> LiveCaptureRouter:
-        """The router that captures requests of a live run."""
+        """The router that captures requests of a live run. A method: pytest 8.2 reads properties of its plugins."""
         from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
 
         if self._router is None:
@@ -163,11 +156,7 @@ def _warn_of_files(shared: SharedByRun) -> None:
 
 
 def _issue(text: str, path: str, line: int) -> None:
-    """Issue a warning about a line of an eval file.
-
-    Raises:
-        UsageError: the project turns warnings into errors.
-    """
+    """Issue a warning about a line of an eval file."""
     try:
         warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
     except EvalFileWarning:
@@ -191,26 +180,15 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    merged: list[Any] = []
-    first_by_text: dict[str, Any] = {}
-    first_locations: dict[str, str] = {}
-    locations: dict[str, list[str]] = {}
+    groups: dict[str | int, list[tuple[Any, str]]] = defaultdict(list)
     for report in reports:
         location, mark, rest = report.message.partition(_MARK)
         # Below the text stands the line of the file.
-        text = rest.partition("\n")[0]
-        if not mark:
-            merged.append(report)
-        elif text in first_by_text:
-            locations[text].append(location)
-        else:
-            first_by_text[text] = report
-            first_locations[text], locations[text] = location, []
-            merged.append(report)
-    for text, others in locations.items():
+        groups[rest.partition("\n")[0] if mark else id(report)].append((report, location))
+    for (first, place), *others in groups.values():
         if others:
-            first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others, first_locations[text])
-    reports[:] = merged
+            first.message = first.message.rstrip() + _others([location for _, location in others], place)
+    reports[:] = [group[0][0] for group in groups.values()]
 
 
 def _others(locations: list[str], first: str) -> str:

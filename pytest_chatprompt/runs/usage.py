@@ -35,9 +35,11 @@ RATE_PROPERTY: Final = "passed_answers"
 INTERVAL_PROPERTY: Final = "pass_interval"
 PREFIX: Final = "chatprompt_"
 UNKNOWN: Final = "unknown"
-# Why an item was sent only when it ran.
-_reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+# Why an item was sent only when it ran; `None` if there is nothing to say.
+not_sent_ahead_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+# What was spent of the budget, as the summary says it.
 budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
+# How many answers were recorded for cases that did not run.
 early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
 pruned_key: Final[pytest.StashKey[int]] = pytest.StashKey()
@@ -62,7 +64,7 @@ def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse
         has_costs = any(_COST in each for each in numbers)
         keys = (*_NUMBERS, _COST) if has_costs else _NUMBERS
         properties |= {key: [each.get(key, UNKNOWN) for each in numbers] for key in keys}
-    reason = item.stash.get(_reason_key, None)
+    reason = item.stash.get(not_sent_ahead_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
     set_properties(item, properties)
@@ -129,32 +131,12 @@ def _usage(exchange: RecordedExchange) -> TokenUsage:
     return TokenUsage() if exchange.reply is None else read_usage(exchange.reply.content)
 
 
-def note_late_difference(item: pytest.Item) -> None:
-    """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
-    set_properties(item, {"late_difference": True})
-
-
 def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
     # Reports keep the names, which are the same for all tests.
     named = {sys.intern(f"{PREFIX}{name}"): value for name, value in properties.items()}
     kept = [entry for entry in item.user_properties if entry[0] not in named]
     item.user_properties[:] = [*kept, *named.items()]
-
-
-def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
-    """Note why an item was sent only when it ran; `None` if there is nothing to say."""
-    item.stash[_reason_key] = reason
-
-
-def note_early_answers(config: pytest.Config, count: int) -> None:
-    """Note how many answers were recorded for cases that did not run."""
-    config.stash[early_answers_key] = count
-
-
-def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
-    """Note how much of the budget of the run was spent, in US dollars."""
-    config.stash[budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
 
 
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
