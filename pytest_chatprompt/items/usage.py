@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.capture.recording.metering import read_usage
+from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.items.item import note_use
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
