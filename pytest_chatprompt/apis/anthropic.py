@@ -32,7 +32,7 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -42,16 +42,19 @@ from pytest_chatprompt.apis.vendor_api import (
     Payload,
     SettingField,
     Turn,
+    TurnResult,
     content_blocks,
     effort_among,
     require_schema,
     split_prompt,
     to_list,
+    turn_blocks,
 )
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
 from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def text_block(text: str) -> dict[str, Any]:
@@ -73,17 +76,14 @@ ANTHROPIC_MEDIA: Final[MediaTable] = {
     "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
 }
 
-
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 # The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
 DEFAULT_API_VERSION: Final = "2023-06-01"
 
-
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
-
 
 _ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
@@ -225,11 +225,10 @@ class AnthropicProvider(ChatProvider):
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
         stop_reason = data.get("stop_reason")
-        usage = data.get("usage") or {}
         return ProviderResponse(
             text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
             finish_reason=stop_reason,
-            usage=_usage(usage),
+            usage=read_usage(data.get("usage")),
             raw=data,
             tool_calls=tuple(
                 make_tool_call(block["id"], block["name"], block["input"])
@@ -240,28 +239,12 @@ class AnthropicProvider(ChatProvider):
         )
 
 
-def _usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
-    read, written = count_at(usage, "cache_read_input_tokens"), count_at(usage, "cache_creation_input_tokens")
-    return TokenUsage(
-        input_tokens=total(count_at(usage, "input_tokens"), read, written),
-        output_tokens=count_at(usage, "output_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        cache_write_1h_tokens=count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"),
-        reasoning_tokens=count_at(usage, "output_tokens_details", "thinking_tokens"),
-    )
-
-
 def _message(turn: Turn) -> dict[str, Any]:
-    if turn.results:
-        blocks = [
-            {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
-            for result in turn.results
-        ]
-        return {"role": "user", "content": blocks}
     message = turn.message
-    return {"role": message.role, "content": _tool_blocks(message) if message.tool_calls else _content(message.content)}
+    content = _content(message.content)
+    if turn.results or message.tool_calls:
+        content = turn_blocks(turn, ANTHROPIC_MEDIA, text_block, _call, _result)
+    return {"role": "user" if turn.results else message.role, "content": content}
 
 
 def _content(content: Content) -> Any:
@@ -269,14 +252,12 @@ def _content(content: Content) -> Any:
     return content_blocks(content, ANTHROPIC_MEDIA, text_block) if isinstance(content, tuple) else content
 
 
-def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
-    # The API refuses empty text blocks.
-    text = content_blocks(message.content, ANTHROPIC_MEDIA, text_block)
-    calls = [
-        {"type": "tool_use", "id": call.id, "name": call.function.name, "input": parse_arguments(call, message)}
-        for call in message.tool_calls
-    ]
-    return [*text, *calls]
+def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": call.function.name, "input": arguments}
+
+
+def _result(result: TurnResult) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
 
 
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}

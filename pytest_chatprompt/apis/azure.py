@@ -24,7 +24,6 @@ DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
 # The latest dated version that is generally available.
 DEFAULT_API_VERSION: Final = "2024-10-21"
 
-
 _AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 
 # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
@@ -32,7 +31,6 @@ AZURE_RULES: Final = (
     *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
     about_media("image-count", _AZURE_LIMITS, message_rules.too_many("image", 50)),
 )
-
 
 # Azure answers a part of the type `file` with "This model does not support file content types".
 AZURE_MEDIA: Final[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}

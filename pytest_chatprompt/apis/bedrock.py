@@ -34,7 +34,7 @@ from pytest_chatprompt.apis.conversation import (
     read_parts,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -44,21 +44,24 @@ from pytest_chatprompt.apis.vendor_api import (
     Payload,
     SettingField,
     Turn,
+    TurnResult,
     content_blocks,
     effort_among,
     require_schema,
     split_prompt,
     to_list,
+    turn_blocks,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, describe_messages
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
 _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
@@ -119,7 +122,6 @@ BEDROCK_MEDIA: Final[MediaTable] = {
     "audio": MediaSupport(_audio),
 }
 
-
 # An inference profile that every region has.
 DEFAULT_MODEL: Final = "global.anthropic.claude-sonnet-5-5"
 _OFFLINE_REGION: Final = "us-east-1"
@@ -135,7 +137,6 @@ _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"
 _effort: Final = effort_among(
     "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
 )
-
 
 _BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
@@ -330,11 +331,10 @@ class BedrockProvider(ChatProvider):
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
         blocks = data["output"]["message"]["content"]
         stop_reason = data.get("stopReason")
-        usage = data.get("usage") or {}
         return ProviderResponse(
             text="".join(map(_text, blocks)),
             finish_reason=stop_reason,
-            usage=_usage(usage),
+            usage=read_usage(data.get("usage")),
             raw=data,
             tool_calls=tuple(
                 make_tool_call(call["toolUseId"], call["name"], call["input"])
@@ -360,41 +360,19 @@ def _text(block: Mapping[str, Any]) -> str:
     return "".join((block.get("text", ""), *(part["text"] for part in cited)))
 
 
-def _usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
-    read, written = count_at(usage, "cacheReadInputTokens"), count_at(usage, "cacheWriteInputTokens")
-    details = usage.get("cacheDetails") or []
-    return TokenUsage(
-        input_tokens=total(count_at(usage, "inputTokens"), read, written),
-        output_tokens=count_at(usage, "outputTokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        cache_write_1h_tokens=total(*(count_at(entry, "inputTokens") for entry in details if entry.get("ttl") == "1h")),
-    )
-
-
 def _message(turn: Turn) -> dict[str, Any]:
-    if turn.results:
-        blocks = [
-            {"toolResult": {"toolUseId": result.call_id, "content": _result_blocks(result.content)}}
-            for result in turn.results
-        ]
-        return {"role": "user", "content": blocks}
-    return {"role": turn.message.role, "content": _blocks(turn.message)}
+    blocks = turn_blocks(turn, BEDROCK_MEDIA, text_block, _call, _result)
+    return {"role": "user" if turn.results else turn.message.role, "content": blocks}
 
 
-def _blocks(message: ChatMessage) -> list[dict[str, Any]]:
-    content = content_blocks(message.content, BEDROCK_MEDIA, text_block)
-    calls = [
-        {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": parse_arguments(call, message)}}
-        for call in message.tool_calls
-    ]
-    return [*content, *calls]
+def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": arguments}}
 
 
-def _result_blocks(content: str | tuple[ContentPart, ...]) -> list[dict[str, Any]]:
+def _result(result: TurnResult) -> dict[str, Any]:
     # A result has to have a block, even if it is empty.
-    return content_blocks(content, BEDROCK_MEDIA, text_block) or [text_block("")]
+    blocks = content_blocks(result.content, BEDROCK_MEDIA, text_block) or [text_block("")]
+    return {"toolResult": {"toolUseId": result.call_id, "content": blocks}}
 
 
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}

@@ -32,7 +32,7 @@ from pytest_chatprompt.apis.conversation import (
     read_role_of,
     turns_of_parts,
 )
-from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
@@ -49,15 +49,17 @@ from pytest_chatprompt.apis.vendor_api import (
     Payload,
     SettingField,
     Turn,
-    content_blocks,
+    TurnResult,
     effort_among,
     split_prompt,
     to_list,
+    turn_blocks,
 )
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -85,7 +87,6 @@ GEMINI_MEDIA: Final[MediaTable] = {
     "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
 }
 
-
 DEFAULT_MODEL: Final = "gemini-3.8-flash"
 # The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
 DEFAULT_API_VERSION: Final = "v1"
@@ -103,12 +104,10 @@ _BLOCKING_REASONS: Final = frozenset(
     }
 )
 
-
 # `ThinkingLevel` of google-genai
 _effort: Final = effort_among(
     "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
 )
-
 
 _GEMINI: Final = "https://ai.google.dev/api/generate-content"
 _GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
@@ -264,11 +263,10 @@ class GeminiProvider(ChatProvider):
         candidate = {} if block_reason else data["candidates"][0]
         parts = (candidate.get("content") or {}).get("parts") or []
         finish_reason = candidate.get("finishReason")
-        usage = data.get("usageMetadata") or {}
         return ProviderResponse(
             text="".join(part.get("text", "") for part in parts if not part.get("thought")),
             finish_reason=finish_reason,
-            usage=_usage(usage),
+            usage=read_usage(data.get("usageMetadata")),
             raw=data,
             tool_calls=tuple(
                 # Older models send no id with a call.
@@ -280,43 +278,18 @@ class GeminiProvider(ChatProvider):
         )
 
 
-def _usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """The counts of a reply: thoughts are billed as output, and what tools of the API gave as input."""
-    thoughts = count_at(usage, "thoughtsTokenCount")
-    return TokenUsage(
-        input_tokens=total(count_at(usage, "promptTokenCount"), count_at(usage, "toolUsePromptTokenCount")),
-        output_tokens=total(count_at(usage, "candidatesTokenCount"), thoughts),
-        cache_read_tokens=count_at(usage, "cachedContentTokenCount"),
-        reasoning_tokens=thoughts,
-    )
-
-
 def _content(turn: Turn) -> dict[str, Any]:
-    if turn.results:
-        return {
-            "role": "user",
-            "parts": [
-                {
-                    "functionResponse": {
-                        "id": result.call_id,
-                        "name": result.function_name,
-                        "response": {"result": result.content},
-                    }
-                }
-                for result in turn.results
-            ],
-        }
-    role = "model" if turn.message.role == "assistant" else "user"
-    return {"role": role, "parts": _parts(turn.message)}
+    parts = turn_blocks(turn, GEMINI_MEDIA, text_part, _call, _result)
+    return {"role": "model" if turn.message.role == "assistant" else "user", "parts": parts}
 
 
-def _parts(message: ChatMessage) -> list[dict[str, Any]]:
-    content = content_blocks(message.content, GEMINI_MEDIA, text_part)
-    calls = [
-        {"functionCall": {"id": call.id, "name": call.function.name, "args": parse_arguments(call, message)}}
-        for call in message.tool_calls
-    ]
-    return [*content, *calls]
+def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"functionCall": {"id": call.id, "name": call.function.name, "args": arguments}}
+
+
+def _result(result: TurnResult) -> dict[str, Any]:
+    response = {"result": result.content}
+    return {"functionResponse": {"id": result.call_id, "name": result.function_name, "response": response}}
 
 
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -330,7 +303,6 @@ def _declaration(tool: FunctionTool) -> dict[str, Any]:
 
 _PATH = re.compile(r"([^/:]+):(g|streamG)enerateContent$")
 _MOST_CANDIDATES = 8
-
 
 _CAMEL_CASE: Final = {
     "any_of": "anyOf",

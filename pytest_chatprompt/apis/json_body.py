@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.providers.response import TokenUsage
 
 
 def json_text(value: Any) -> str:
@@ -49,9 +50,10 @@ def _finite_float(text: str) -> float:
     return number
 
 
-def make_tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-    """Make a tool call out of the response of an API that gives the arguments as data."""
-    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
+def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Make a tool call out of the response of an API, which gives the arguments as JSON text or as data."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written))
 
 
 def encode_json(body: dict[str, Any]) -> bytes:
@@ -74,13 +76,72 @@ def value_at(data: Any, path: Sequence[str]) -> Any:
     return data
 
 
-def count_at(usage: Any, *path: str) -> int | None:
-    """The count at a path of keys; `None` if there is none."""
-    count = value_at(usage, path)
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+# The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
+_COUNTS: Final[Mapping[str, str]] = {
+    "input_tokens": "input",
+    "prompt_tokens": "input",
+    "inputTokens": "input",
+    "promptTokenCount": "input",
+    "prompt_eval_count": "input",
+    "output_tokens": "output",
+    "completion_tokens": "output",
+    "outputTokens": "output",
+    "candidatesTokenCount": "output",
+    "eval_count": "output",
+    "cached_tokens": "read",
+    "cachedContentTokenCount": "read",
+    "cache_write_tokens": "written",
+    "reasoning_tokens": "thoughts",
+    "thinking_tokens": "thoughts",
+    "cache_read_input_tokens": "read beside",
+    "cacheReadInputTokens": "read beside",
+    "cache_creation_input_tokens": "written beside",
+    "cacheWriteInputTokens": "written beside",
+    "toolUsePromptTokenCount": "tools beside",
+    "thoughtsTokenCount": "thoughts beside",
+    "ephemeral_1h_input_tokens": "written for an hour",
+}
 
 
-def total(*counts: int | None) -> int | None:
-    """The sum of the counts that are known; `None` if none is."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+def read_usage(data: Any) -> TokenUsage:
+    """The tokens that a reply says it used; `None` where it does not say.
+
+    Args:
+        data: the usage, the whole body, or the list of the events of a stream.
+    """
+    found: dict[str, int] = {}
+    _find_counts(data, found)
+
+    def total(*kinds: str) -> int | None:
+        known = [found[kind] for kind in kinds if kind in found]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        input_tokens=total("input", "read beside", "written beside", "tools beside"),
+        output_tokens=total("output", "thoughts beside"),
+        cache_read_tokens=total("read", "read beside"),
+        cache_write_tokens=total("written", "written beside"),
+        cache_write_1h_tokens=total("written for an hour"),
+        reasoning_tokens=total("thoughts", "thoughts beside"),
+    )
+
+
+def _find_counts(data: Any, found: dict[str, int]) -> None:
+    """Note the highest count of each kind: streams report how many it was so far."""
+    for item in data if isinstance(data, list) else ():
+        _find_counts(item, found)
+    for key, value in data.items() if isinstance(data, Mapping) else ():
+        kind = _COUNTS.get(key)
+        if kind is not None and _is_count(value):
+            found[kind] = max(value, found.get(kind, 0))
+        elif key == "cacheDetails" and isinstance(value, list):
+            # Parts of what Bedrock wrote to its cache, by how long it keeps them.
+            kept = [value_at(entry, ["inputTokens"]) for entry in value if value_at(entry, ["ttl"]) == "1h"]
+            found.update({"written for an hour": sum(filter(_is_count, kept))} if kept else {})
+        elif key != "iterations":
+            # Those are parts of these counts too, under the same names.
+            _find_counts(value, found)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.model_api import pieces, server_sent_event
+from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
@@ -35,7 +35,6 @@ _ERRORS: Final[Mapping[int, str]] = {
     503: "service_unavailable",
     529: "service_unavailable",
 }
-
 
 DEFAULT_MODEL: Final = "mistral-large-latest"
 
@@ -146,12 +145,25 @@ class MistralProvider(CompatibleProvider):
         return response.model_copy(update={"blocked": "error"}) if response.finish_reason == "error" else response
 
 
-class MistralChat(OpenAIChat):
+class MistralErrors(ModelAPI):
+    """The errors of Mistral's APIs."""
+
+    error_words = _ERRORS
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
+        """The body of an error; status 422 has a list of details."""
+        kind = _ERRORS.get(status, "error")
+        if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
+        about = {"param": None, "code": None, "request_id": f"req_{model_request.digest[:24]}"}
+        return {"object": "error", "message": message, "type": kind, **about}
+
+
+class MistralChat(MistralErrors, OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
     price_vendor = "mistral"
     finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
-    error_words = _ERRORS
 
     def call_id(self, call: AnswerToolCall) -> str:
         """Make an id of nine letters and digits, the only form that Mistral accepts."""
@@ -192,31 +204,14 @@ class MistralChat(OpenAIChat):
             yield server_sent_event({**head, "choices": [end], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
 
-    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """The body of an error; status 422 has a list of details."""
-        return _error(model_request, status, message)
 
-
-class MistralEmbeddings(OpenAIEmbeddings):
+class MistralEmbeddings(MistralErrors, OpenAIEmbeddings):
     """Mistral's embeddings; only the host tells them from OpenAI's."""
 
     price_vendor = "mistral"
-    error_words = _ERRORS
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """OpenAI's body, with an id."""
         body = super().reply_body(model_request, reply)
         usage = {**body["usage"], "completion_tokens": 0}
         return {"id": model_request.digest[:32], **body, "usage": usage}
-
-    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """The body of an error in Mistral's shape."""
-        return _error(model_request, status, message)
-
-
-def _error(model_request: ModelRequest, status: int, message: str) -> dict[str, Any]:
-    kind = _ERRORS.get(status, "error")
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
-    request_id = f"req_{model_request.digest[:24]}"
-    return {"object": "error", "message": message, "type": kind, "param": None, "code": None, "request_id": request_id}

@@ -43,7 +43,6 @@ from pytest_chatprompt.providers.context import current_context
 DEFAULT_MODEL: Final = "gpt-oss:20b"
 _PORT: Final = 11434
 
-
 _OLLAMA: Final = "https://docs.ollama.com/api/openai-compatibility"
 _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
 
@@ -51,7 +50,6 @@ OLLAMA_RULES: Final = (
     about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
     about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
 )
-
 
 # `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and answer a
 # URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool message in

@@ -31,8 +31,8 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import count_at, json_text
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -43,11 +43,10 @@ from pytest_chatprompt.apis.preflight import (
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_names, check_setting
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -78,11 +77,9 @@ OPENAI_MEDIA: Final[MediaTable] = {
     "audio": MediaSupport(audio_part),
 }
 
-
 DEFAULT_MODEL: Final = "gpt-5.5"
 
 MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
-
 
 _OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
@@ -283,26 +280,18 @@ class OpenAIProvider(ChatProvider):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
         finish_reason = choice.get("finish_reason")
         blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
-        usage = data.get("usage") or {}
         return ProviderResponse(
             text=content or "",
             finish_reason=finish_reason,
-            usage=TokenUsage(
-                input_tokens=count_at(usage, "prompt_tokens"),
-                output_tokens=count_at(usage, "completion_tokens"),
-                cache_read_tokens=count_at(usage, "prompt_tokens_details", "cached_tokens"),
-                cache_write_tokens=count_at(usage, "prompt_tokens_details", "cache_write_tokens"),
-                reasoning_tokens=count_at(usage, "completion_tokens_details", "reasoning_tokens"),
-            ),
+            usage=read_usage(data.get("usage")),
             raw=data,
-            tool_calls=tuple(_tool_call(call) for call in message.get("tool_calls") or () if "function" in call),
+            tool_calls=tuple(
+                make_tool_call(call["id"], call["function"]["name"], call["function"]["arguments"])
+                for call in message.get("tool_calls") or ()
+                if "function" in call
+            ),
             blocked=blocked,
         )
-
-
-def _tool_call(call: Mapping[str, Any]) -> ToolCall:
-    function = call["function"]
-    return ToolCall(id=call["id"], function=FunctionCall(name=function["name"], arguments=function["arguments"]))
 
 
 class CompatibleProvider(OpenAIProvider):
@@ -347,8 +336,7 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
 
 _MOST_CHOICES = 128
 
-
-OPENAI_ERRORS: Final[Mapping[int, str]] = {
+_ERRORS: Final[Mapping[int, str]] = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -371,12 +359,22 @@ _TYPES_AND_CODES: Final = {
 }
 
 
-class OpenAIChat(ChatAPI):
+class OpenAIErrors(ModelAPI):
+    """The errors of OpenAI's APIs."""
+
+    error_words: ClassVar[Mapping[int, str]] = _ERRORS
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """The body of an error in OpenAI's shape."""
+        kind, code = _TYPES_AND_CODES.get(status, (_ERRORS.get(status, "error"), None))
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+class OpenAIChat(OpenAIErrors, ChatAPI):
     """OpenAI's chat completions."""
 
     price_vendor = "openai"
     prompt_keys = ("model", "response_format", "tools", "functions", "messages")
-    error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `response_format`; and the older `functions` and `function_call`."""
@@ -441,10 +439,6 @@ class OpenAIChat(ChatAPI):
         if wants_usage:
             yield server_sent_event({**head, "choices": [], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
-
-    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """The body of an error in OpenAI's shape."""
-        return openai_error(status, message)
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
@@ -539,9 +533,3 @@ def _read_call(call: Any) -> Part:
     if not isinstance(function, Mapping):
         return json_text(call)
     return read_call(function.get("name"), first_of(function, "arguments", "input"), as_mapping(call).get("id"))
-
-
-def openai_error(status: int, message: str) -> dict[str, Any]:
-    """The body of an error of OpenAI's APIs."""
-    kind, code = _TYPES_AND_CODES.get(status, (OPENAI_ERRORS.get(status, "error"), None))
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}

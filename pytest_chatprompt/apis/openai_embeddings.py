@@ -10,13 +10,12 @@ import base64
 import hashlib
 import math
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text
 from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.apis.model_api import ModelAPI
-from pytest_chatprompt.apis.openai import OPENAI_ERRORS, openai_error
+from pytest_chatprompt.apis.openai import OpenAIErrors
 from pytest_chatprompt.apis.reply import ModelRequest, Reply
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
@@ -25,12 +24,11 @@ _DEFAULT_DIMENSIONS = 1536
 _MOST_DIMENSIONS = 10_000
 
 
-class OpenAIEmbeddings(ModelAPI):
+class OpenAIEmbeddings(OpenAIErrors):
     """OpenAI's embeddings: for each text a vector of length 1, the same for the same text."""
 
     price_vendor = "openai"
     prompt_keys = ("model", "input")
-    error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
     refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"
 
     def accepts(self, reply: Reply) -> bool:
@@ -53,10 +51,6 @@ class OpenAIEmbeddings(ModelAPI):
             "model": model_request.model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
-
-    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """The body of an error in OpenAI's shape."""
-        return openai_error(status, message)
 
     def read_conversation(self, body: Any) -> Conversation:
         """Each text of `input` is a turn of the user."""

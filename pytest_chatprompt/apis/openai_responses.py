@@ -29,18 +29,17 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import count_at, json_text
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.openai import (
     OPENAI_DEFINITIONS_RULES,
-    OPENAI_ERRORS,
     OPENAI_MEDIA_RULES,
     OPENAI_MODELS,
     OPENAI_NAME,
     OPENAI_PREFILL_RULE,
     OPENAI_SETTINGS_RULES,
     OPENAI_TOOLS,
-    openai_error,
+    OpenAIErrors,
     read_chat_part,
     read_file,
 )
@@ -55,10 +54,9 @@ from pytest_chatprompt.apis.vendor_api import (
     content_blocks,
     split_prompt,
 )
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
 from pytest_chatprompt.providers.arguments import check_names
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -81,9 +79,7 @@ RESPONSES_MEDIA: Final[MediaTable] = {
     "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True),
 }
 
-
 DEFAULT_MODEL: Final = "gpt-5.5"
-
 
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
 
@@ -179,20 +175,13 @@ class OpenAIResponsesProvider(ChatProvider):
         parts = [part for item in output if item["type"] == "message" for part in item["content"]]
         refusal = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
         reason = (data.get("incomplete_details") or {}).get("reason")
-        usage = data.get("usage") or {}
         return ProviderResponse(
             text="".join(part["text"] for part in parts if part["type"] == "output_text"),
             finish_reason=reason or data.get("status"),
-            usage=TokenUsage(
-                input_tokens=count_at(usage, "input_tokens"),
-                output_tokens=count_at(usage, "output_tokens"),
-                cache_read_tokens=count_at(usage, "input_tokens_details", "cached_tokens"),
-                cache_write_tokens=count_at(usage, "input_tokens_details", "cache_write_tokens"),
-                reasoning_tokens=count_at(usage, "output_tokens_details", "reasoning_tokens"),
-            ),
+            usage=read_usage(data.get("usage")),
             raw=data,
             tool_calls=tuple(
-                ToolCall(id=item["call_id"], function=FunctionCall(name=item["name"], arguments=item["arguments"]))
+                make_tool_call(item["call_id"], item["name"], item["arguments"])
                 for item in output
                 if item["type"] == "function_call"
             ),
@@ -260,7 +249,7 @@ _REPEATED: Mapping[str, Any] = {
 }
 
 
-class OpenAIResponses(ChatAPI):
+class OpenAIResponses(OpenAIErrors, ChatAPI):
     """OpenAI's Responses API."""
 
     price_vendor = "openai"
@@ -270,7 +259,6 @@ class OpenAIResponses(ChatAPI):
         "stop": "completed",
         "tool_calls": "completed",
     }
-    error_words = OPENAI_ERRORS
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `text.format`."""
@@ -313,10 +301,6 @@ class OpenAIResponses(ChatAPI):
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a response, numbered."""
         return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
-
-    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """The body of an error in OpenAI's shape."""
-        return openai_error(status, message)
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""

@@ -19,7 +19,6 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 DEFAULT_MODEL: Final = "openai/gpt-5.5"
 
-
 _OPENROUTER: Final = "https://openrouter.ai/docs/api-reference/parameters"
 _OPENROUTER_TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
 
@@ -30,7 +29,6 @@ OPENROUTER_RULES: Final = (
     about_definitions("tool-choice", _OPENROUTER_TOOLS, option_rules.choices_without_tools),
     Rule("temperature", _OPENROUTER, option_rules.temperature_range(2)),
 )
-
 
 # https://openrouter.ai/docs/features/multimodal/images, `/pdfs` and `/audio`, and the package `openrouter`
 # (`components/chatcontentitems.py`): all messages but the system's may have media, and `file_data` may be a URL.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
@@ -101,14 +101,8 @@ def number_or_none(value: Any) -> Any:
 
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model."""
-    glob = _first_match(model, tuple(known))
-    return UNKNOWN if glob is None else known[glob]
-
-
-@lru_cache(maxsize=256)
-def _first_match(model: str, globs: tuple[str, ...]) -> str | None:
-    """The first of the globs that matches a model's name; a run asks for few models, many times each."""
-    return next((glob for glob in globs if fnmatchcase(model.lower(), glob)), None)
+    name = model.lower()
+    return next((limits for glob, limits in known.items() if fnmatchcase(name, glob)), UNKNOWN)
 
 
 # The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.

@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import count, islice
+from itertools import count, islice, product
+from string import ascii_lowercase
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -58,7 +59,6 @@ _FORMATS: Final[Mapping[str, str]] = {
     )
     for name in names.split()
 }
-
 
 # Keywords that say nothing about what is valid, and those that no SDK writes.
 _NOTES: Final = ("title", "description", "default", "examples", "deprecated", "nullable", "$comment", "$schema", "$id")
@@ -319,13 +319,8 @@ def _texts(rules: Mapping[str, Any], pattern: re.Pattern[str] | None, least: int
         yield filled(pad="a" * (max(0, least - len(filled(pad=""))) + n))
     if pattern is None:
         # All words of small letters, shorter ones first.
-        yield "a" * least
-        for number in count(1):
-            word = ""
-            while number:
-                number, digit = divmod(number - 1, 26)  # noqa: PLW2901
-                word = chr(ord("a") + digit) + word
-            yield word.rjust(least, "a")
+        for length in count(least):
+            yield from map("".join, product(ascii_lowercase, repeat=length))
     # `rstr` knows no atomic groups.
     with suppress(KeyError):
         simplest = Xeger(_Choices(0)).xeger(pattern)  # type: ignore[arg-type]

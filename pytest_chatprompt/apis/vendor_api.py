@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from pytest_chatprompt.apis.json_body import value_at
+from pytest_chatprompt.apis.json_body import parse_arguments, value_at
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
-from pytest_chatprompt.cases.message import Role
+from pytest_chatprompt.cases.message import Role, ToolCall
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
@@ -29,105 +29,6 @@ from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.prices import Billing
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """A tool message, with the name of the function whose call it answers."""
-
-    call_id: str
-    function_name: str
-    content: str | tuple[ContentPart, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A user or assistant message, or all tool results that follow one turn."""
-
-    message: ChatMessage
-    results: tuple[ToolResult, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SplitPrompt:
-    """The system text of a chat prompt, and its turns."""
-
-    system: str
-    turns: tuple[Turn, ...]
-    adjustments: tuple[str, ...] = ()
-
-
-def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
-    """Split a chat prompt into its system text and its turns."""
-    system = "\n\n".join(message.text for message in prompt if message.role == "system")
-    messages = [message for message in prompt if message.role != "system"]
-    if not messages:
-        raise PayloadError(
-            f"{vendor} needs a message besides the system message; add a user message with content of its own"
-        )
-    turns = tuple(_turns(messages))
-    adjustments = [*_adjustments(prompt, vendor), *(_joined_results(turns, messages) if joins_results else ())]
-    return SplitPrompt(system, turns, tuple(adjustments))
-
-
-def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
-    function_names: dict[str, str] = {}
-    results: list[ToolResult] = []
-    last_tool_message: ChatMessage | None = None
-    for message in messages:
-        if message.role == "tool":
-            results.append(_tool_result(message, function_names))
-            last_tool_message = message
-            continue
-        if last_tool_message is not None:
-            yield Turn(last_tool_message, tuple(results))
-            results, last_tool_message = [], None
-        function_names.update((call.id, call.function.name) for call in message.tool_calls)
-        yield Turn(message)
-    if last_tool_message is not None:
-        yield Turn(last_tool_message, tuple(results))
-
-
-def _tool_result(message: ChatMessage, function_names: dict[str, str]) -> ToolResult:
-    """The result that a tool message holds; `function_names` are those of the earlier calls, by id."""
-    if message.tool_call_id is None:
-        raise PayloadError(
-            "a tool message without 'tool_call_id'; name the call that it answers",
-            message_number=message.number,
-        )
-    if message.tool_call_id not in function_names:
-        calls = (
-            f"the calls before it are {', '.join(map(repr, function_names))}"
-            if function_names
-            else "no call comes before it"
-        )
-        raise PayloadError(
-            f"it answers the call {message.tool_call_id!r}, but {calls}; "
-            "put the assistant message that makes the call before it",
-            message_number=message.number,
-        )
-    return ToolResult(message.tool_call_id, function_names[message.tool_call_id], message.content or "")
-
-
-def _adjustments(prompt: ChatPrompt, vendor: str) -> Iterator[str]:
-    merged = {id(message) for message in [message for message in prompt if message.role == "system"][1:]}
-    for message in prompt:
-        if id(message) in merged:
-            yield f"{describe_messages([message])}: merged into the first system message"
-        if message.role == "tool" and message.content is None:
-            yield f"{describe_messages([message])}: null sent as an empty result"
-        if message.tool_calls and message.content == "":
-            yield f"{describe_messages([message])}: empty content left out beside its calls"
-        if message.name is not None:
-            yield f"{describe_messages([message])}: name {message.name!r} left out, {vendor} has none"
-
-
-def _joined_results(turns: Sequence[Turn], messages: Sequence[ChatMessage]) -> Iterator[str]:
-    tool_messages = iter([message for message in messages if message.role == "tool"])
-    for turn in turns:
-        together = [next(tool_messages) for _ in turn.results]
-        if len(together) > 1:
-            yield f"tool results of {describe_messages(together)} sent in one user turn"
 
 
 class Payload(NamedTuple):
@@ -238,7 +139,7 @@ class MediaSupport(NamedTuple):
         block: puts one of them into the shape of the API.
         roles: the roles of the messages that may hold it.
         takes_urls: whether the API reads https URLs itself.
-            needs_type_of_urls: whether it needs the media type of the file at a URL.
+        needs_type_of_urls: whether it needs the media type of the file at a URL.
         media_types: those that it takes; empty for all of the kind.
     """
 
@@ -319,6 +220,108 @@ def _payload_error(media: Media, message: ChatMessage, reason: str) -> PayloadEr
         message_number=message_number,
         location=("input_messages", message_number - 1, "content", part_number - 1),
     )
+
+
+class TurnResult(NamedTuple):
+    """A tool message, with the name of the function whose call it answers."""
+
+    message: ChatMessage
+    call_id: str
+    function_name: str
+    content: str | tuple[ContentPart, ...]
+
+
+class Turn(NamedTuple):
+    """A user or assistant message, or all tool results that follow one turn."""
+
+    message: ChatMessage
+    results: tuple[TurnResult, ...] = ()
+
+
+class SplitPrompt(NamedTuple):
+    """The system text of a chat prompt, and its turns."""
+
+    system: str
+    turns: tuple[Turn, ...]
+    adjustments: tuple[str, ...] = ()
+
+
+def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
+    """Split a chat prompt into its system text and its turns."""
+    system = "\n\n".join(message.text for message in prompt if message.role == "system")
+    messages = [message for message in prompt if message.role != "system"]
+    if not messages:
+        raise PayloadError(
+            f"{vendor} needs a message besides the system message; add a user message with content of its own"
+        )
+    turns = tuple(_turns(messages))
+    joined = [
+        f"tool results of {describe_messages([result.message for result in turn.results])} sent in one user turn"
+        for turn in turns
+        if joins_results and len(turn.results) > 1
+    ]
+    return SplitPrompt(system, turns, (*_adjustments(prompt, vendor), *joined))
+
+
+def turn_blocks(
+    turn: Turn,
+    table: MediaTable,
+    text_block: Callable[[str], dict[str, Any]],
+    call_block: Callable[[ToolCall, dict[str, Any]], dict[str, Any]],
+    result_block: Callable[[TurnResult], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """A turn for an API that takes the arguments of calls as data: its results, or its content and calls."""
+    if turn.results:
+        return [result_block(result) for result in turn.results]
+    message = turn.message
+    calls = [call_block(call, parse_arguments(call, message)) for call in message.tool_calls]
+    return [*content_blocks(message.content, table, text_block), *calls]
+
+
+def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
+    function_names: dict[str, str] = {}
+    for is_tool, group in groupby(messages, key=lambda message: message.role == "tool"):
+        if is_tool:
+            results = tuple(_tool_result(message, function_names) for message in group)
+            yield Turn(results[-1].message, results)
+        else:
+            for message in group:
+                function_names.update((call.id, call.function.name) for call in message.tool_calls)
+                yield Turn(message)
+
+
+def _tool_result(message: ChatMessage, function_names: dict[str, str]) -> TurnResult:
+    """The result that a tool message holds; `function_names` are those of the earlier calls, by id."""
+    if message.tool_call_id is None:
+        raise PayloadError(
+            "a tool message without 'tool_call_id'; name the call that it answers",
+            message_number=message.number,
+        )
+    if message.tool_call_id not in function_names:
+        calls = (
+            f"the calls before it are {', '.join(map(repr, function_names))}"
+            if function_names
+            else "no call comes before it"
+        )
+        raise PayloadError(
+            f"it answers the call {message.tool_call_id!r}, but {calls}; "
+            "put the assistant message that makes the call before it",
+            message_number=message.number,
+        )
+    return TurnResult(message, message.tool_call_id, function_names[message.tool_call_id], message.content or "")
+
+
+def _adjustments(prompt: ChatPrompt, vendor: str) -> Iterator[str]:
+    merged = {id(message) for message in [message for message in prompt if message.role == "system"][1:]}
+    for message in prompt:
+        if id(message) in merged:
+            yield f"{describe_messages([message])}: merged into the first system message"
+        if message.role == "tool" and message.content is None:
+            yield f"{describe_messages([message])}: null sent as an empty result"
+        if message.tool_calls and message.content == "":
+            yield f"{describe_messages([message])}: empty content left out beside its calls"
+        if message.name is not None:
+            yield f"{describe_messages([message])}: name {message.name!r} left out, {vendor} has none"
 
 
 class VendorAPI(ABC):

@@ -11,7 +11,7 @@ from pytest_chatprompt.apis.anthropic import AnthropicProvider
 from pytest_chatprompt.apis.bedrock import BedrockProvider
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.gemini import GeminiProvider
-from pytest_chatprompt.apis.json_body import count_at, total
+from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.providers.response import TokenUsage
@@ -120,19 +120,18 @@ def test_what_is_no_count_is_unknown_and_the_answer_is_read(
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        ({"a": {"b": 3}}, 3),
-        ({"a": {"b": 0}}, 0),
-        ({"a": {"b": -1}}, None),
-        ({"a": {"b": True}}, None),
-        ({"a": {"b": 1.5}}, None),
-        ({"a": {"b": "3"}}, None),
-        ({"a": 3}, None),
+        ({"details": {"input_tokens": 3}}, 3),
+        ({"input_tokens": 0}, 0),
+        ({"input_tokens": -1}, None),
+        ({"input_tokens": True}, None),
+        ({"input_tokens": 1.5}, None),
+        ({"input_tokens": "3"}, None),
+        ({"input_tokens": 3, "iterations": [{"input_tokens": 5}]}, 3),
+        ({"cacheDetails": [{"ttl": "1h"}, 3], "inputTokens": 3}, 3),
+        (3, None),
         ([], None),
+        ([{"input_tokens": 1}, {"input_tokens": 2}], 2),
     ],
 )
 def test_only_a_count_is_read(usage: Any, expected: int | None) -> None:
-    assert count_at(usage, "a", "b") == expected
-
-
-def test_a_sum_has_what_is_known() -> None:
-    assert (total(1, None, 2), total(None), total()) == (3, None, None)
+    assert read_usage(usage).input_tokens == expected

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_cost import estimate_tokens
-from pytest_chatprompt.capture.recording.metering import billing_of, read_usage
+from pytest_chatprompt.capture.recording.metering import billing_of
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,

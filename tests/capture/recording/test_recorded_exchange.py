@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.model_api import write_aws_message
 from pytest_chatprompt.capture.recording import recorded_exchange
-from pytest_chatprompt.capture.recording.metering import read_usage
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
