@@ -39,7 +39,7 @@ from pytest_chatprompt.providers.response import Finding, ProviderResponse, repl
 from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.model_api import ModelAPI
+    from pytest_chatprompt.apis.model_api import ChatAPI
     from pytest_chatprompt.apis.reply import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices import Billing
@@ -428,7 +428,7 @@ def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
     return (ChatMessage("system", system), user) if system else (user,)
 
 
-def preflight_body(provider: ChatProvider, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
+def preflight_body(provider: ChatProvider, body: Mapping[str, Any], api: ChatAPI) -> tuple[Finding, ...]:
     """Find what the API of a provider will refuse or misread in a body that any client sends."""
     prompt = api.read_conversation(body).as_prompt()
     return provider._findings(prompt, api.definitions(body), body)

@@ -131,10 +131,6 @@ class ModelAPI(ABC):
     def read_conversation(self, body: Any) -> Conversation:
         """Read the body of a request back into the conversation that it holds."""
 
-    def definitions(self, body: Mapping[str, Any]) -> Definitions:  # noqa: ARG002 - for subclasses
-        """Read the tools, the tool choice and the response format of a request; by default, it has none."""
-        return Definitions()
-
     def _error(
         self, request: httpx.Request, model_request: ModelRequest, status: int, message: str = ""
     ) -> httpx.Response:
@@ -182,6 +178,10 @@ class ChatAPI(ModelAPI):
     @abstractmethod
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """The chunks of the streamed reply, made of the body of the whole one."""
+
+    @abstractmethod
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read the tools, the tool choice and the response format of a request."""
 
     @abstractmethod
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:

@@ -43,7 +43,6 @@ from pytest_chatprompt.providers.context import current_context
 DEFAULT_MODEL: Final = "gpt-oss:20b"
 _PORT: Final = 11434
 
-_OLLAMA: Final = "https://docs.ollama.com/api/openai-compatibility"
 _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
 
 OLLAMA_RULES: Final = (

@@ -319,8 +319,7 @@ def _texts(rules: Mapping[str, Any], pattern: re.Pattern[str] | None, least: int
         yield filled(pad="a" * (max(0, least - len(filled(pad=""))) + n))
     if pattern is None:
         # All words of small letters, shorter ones first.
-        for length in count(least):
-            yield from map("".join, product(ascii_lowercase, repeat=length))
+        yield from ("".join(word) for length in count(least) for word in product(ascii_lowercase, repeat=length))
     # `rstr` knows no atomic groups.
     with suppress(KeyError):
         simplest = Xeger(_Choices(0)).xeger(pattern)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia
-from pytest_chatprompt.apis.model_api import read_aws_messages
+from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -153,7 +153,9 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
     request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
     with use_context(OFFLINE):
         findings = provider().preflight(request)
-        found_in_body = preflight_body(provider(), provider().preview_body(request).body, get_api(provider.offline_api))
+        api = get_api(provider.offline_api)
+        assert isinstance(api, ChatAPI)
+        found_in_body = preflight_body(provider(), provider().preview_body(request).body, api)
     assert found_in_body == findings
 
 

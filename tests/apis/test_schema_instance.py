@@ -166,6 +166,8 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
         ({"$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}, 1),
         ({"$ref": "#/$defs/a~1b%25", "$defs": {"a/b%": {"const": 1}}}, 1),
         ({"$ref": "#/nowhere"}, ""),
+        ({"$ref": "#/$defs/a/1", "$defs": {"a": [{"const": 1}, {"const": 2}]}}, 2),
+        ({"required": ["a"], "anyOf": [{"required": ["b"]}]}, {"a": "", "b": ""}),
         ({"contentMediaType": "application/json", "contentSchema": {"const": [1]}, "type": "string"}, "[1]"),
     ],
 )
