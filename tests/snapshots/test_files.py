@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from pytest_chatprompt.snapshots import files
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
+    is_damaged,
     node_name,
     read_snapshot,
     remove_snapshot,
@@ -161,3 +162,17 @@ def test_two_ids_never_share_a_node_name(ids: list[str]) -> None:
     names = [node_name(case_id) for case_id in ids]
     assert len(set(names)) == len(ids)
     assert not any("::" in name or "\n" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("content", "damaged"),
+    [
+        pytest.param(b'a: "x\\xAD"\n', False, id="an escape"),
+        pytest.param(b'a: "x\xad"\n', True, id="a byte in place of the character"),
+        pytest.param(b"a: x\n", False, id="neither"),
+    ],
+)
+def test_a_file_is_damaged_where_it_holds_a_byte_that_is_no_text(tmp_path: Path, content: bytes, damaged: bool) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(content)
+    assert is_damaged(path, read_snapshot(path) or "") is damaged
