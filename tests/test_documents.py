@@ -23,6 +23,7 @@ import yaml
 
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdict
+from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.apis import bedrock
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
 from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, chat_providers, find_api, get_api
@@ -43,7 +44,6 @@ from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
-from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
 from tests.capture.clients.table import CLIENTS
 from tests.git_repository import Git, commit_all, git

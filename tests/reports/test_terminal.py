@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import pytest_chatprompt
+from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.errors import CaptureWarning, EvalFileWarning, PayloadWarning, ProviderError
-from pytest_chatprompt.report_commands import main
 
 HOSTILE = (
     "\n::error file=x::pwned \x1b[2J\x1b]0;title\x07\n \t::set-output name=a::b\n##vso[task.setvariable variable=a]b\n"

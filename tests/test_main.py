@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.report_commands import main
+from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.reports.formats import FORMATS
 from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotUses
 from tests.git_repository import Git, commit_all
