@@ -1,7 +1,6 @@
 """The check of eval files without a run: what the hook of pre-commit starts.
 
-In: the paths of eval files, on the command line. Out: every problem in them, as pytest reports it, and the exit status:
-0 for none, 1 for some. No case runs and no file of the project is imported, so this needs no environment but its own.
+No case runs and no file of the project is imported, so this needs no environment but its own.
 """
 
 from __future__ import annotations
@@ -15,15 +14,7 @@ from pytest_chatprompt.errors import EvalFileError
 
 
 def find_problems(path: Path, root: Path) -> list[EvalFileError]:
-    """Find the problems of an eval file and of its cases.
-
-    Args:
-        path: the file, absolute.
-        root: the folder in which all files that it names have to lie.
-
-    Returns:
-        The problems in their order; empty for none.
-    """
+    """Find the problems of an eval file and of its cases; all files that it names have to lie below the root."""
     try:
         loaded = load_eval_file(path, root)
     except EvalFileError as error:
@@ -32,14 +23,7 @@ def find_problems(path: Path, root: Path) -> list[EvalFileError]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Report the problems of eval files.
-
-    Args:
-        arguments: their paths; the root folder is the working folder, as for hooks of pre-commit.
-
-    Returns:
-        The exit status.
-    """
+    """Report the problems of eval files; the root folder is the working folder, as for hooks of pre-commit."""
     root = Path.cwd()
     problems = [problem for name in arguments for problem in find_problems(root / name, root)]
     for problem in problems:

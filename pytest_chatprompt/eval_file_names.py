@@ -53,10 +53,6 @@ class SnapshotFolder(pytest.Directory):
 def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFolder | None:
     """A collector for a folder of snapshots.
 
-    Args:
-        path: a folder in a folder of snapshots.
-        parent: the collector of the folder that it is in.
-
     Returns:
         `None` if there may be something to collect: a file of another name, a folder, or what the command line names;
         also if the folder cannot be read, which pytest reports.

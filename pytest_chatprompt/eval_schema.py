@@ -1,8 +1,4 @@
-"""The JSON Schema of eval files, as the package ships it.
-
-In: the models of an eval file, and the names of the built-in providers and checks. Out: the text of
-`eval.schema.json`, which `pytest --chatprompt-schema` prints and a test compares. `make schema` writes it.
-"""
+"""The JSON Schema of eval files, as the package ships it; `make schema` writes it."""
 
 from __future__ import annotations
 

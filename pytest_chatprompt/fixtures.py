@@ -289,9 +289,7 @@ def eval_response(
     from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
     if isinstance(request.node, EvalItem):
-        from pytest_chatprompt.runs.case_response import get_response  # noqa: PLC0415
-
-        return get_response(request.node, eval_provider, eval_api)
+        return request.node.response()
     from pytest_chatprompt.runs.code_case import response_in_test  # noqa: PLC0415
 
     return response_in_test(request, eval_request, eval_provider, eval_api)

@@ -291,12 +291,8 @@ def resolve_options(config: pytest.Config) -> Options:
     if against is not None:
         _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
     if config.getoption("chatprompt_show"):
-        others = {
-            **_SENDING_OR_WRITING,
-            "--chatprompt-against": "chatprompt_against",
-            "--chatprompt-report": "chatprompt_reports",
-        }
-        _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
+        others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
+        _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
     return Options(
         provider=provider,
         default_provider=default_provider,
@@ -323,13 +319,7 @@ def resolve_options(config: pytest.Config) -> Options:
 
 
 def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
-    """Refuse options that make no sense beside another one.
-
-    Args:
-        config: the run's configuration.
-        text: what the other one does.
-        others: the options, each with the name of its value.
-    """
+    """Refuse options that make no sense beside another one."""
     for option, name in others.items():
         if config.getoption(name, False):
             raise pytest.UsageError(f"{text}: remove {option}")

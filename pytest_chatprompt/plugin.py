@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     options = config.stash[options_key] = resolve_options(config)
     config.addinivalue_line("markers", "thread_unsafe: a function or an eval case that may not be graded in a thread")
     if options.live or options.replay:
-        from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
         _register_answers(config)

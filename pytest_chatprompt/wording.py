@@ -1,7 +1,4 @@
-"""Phrases that the messages to users share: paths, suggestions, numbers of messages.
-
-Strings in, strings out. Every room may call it.
-"""
+"""Phrases that the messages to users share: paths, suggestions, numbers of messages."""
 
 from __future__ import annotations
 
@@ -27,9 +24,6 @@ _COMMAND: Final = re.compile(r"##(?=(?:vso)?\[)", re.IGNORECASE)
 
 def visible(text: str) -> str:
     r"""A text of others, as a terminal and the log of CI may show it.
-
-    Args:
-        text: of one or several lines.
 
     Returns:
         The text with escapes such as `\x1b` for control characters, and with a backslash within what CI would take for
@@ -62,12 +56,7 @@ def shown_path(path: Path, root: Path) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A suggestion for a mistyped word, such as `did you mean 'content'?`; `""` if no known word is close.
-
-    Args:
-        word: as the user wrote it.
-        known: the words that are valid there.
-    """
+    """A suggestion for a mistyped word, such as `did you mean 'content'?`; `""` if no known word is close."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"did you mean {close[0]!r}?" if close else ""
 

@@ -15,7 +15,7 @@ from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.sending import send_once, send_to_judge
+from pytest_chatprompt.live.sending import send_once
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -83,7 +83,7 @@ class LiveCase:
         place = self.place_of(number)
         with use_context(current_context()._replace(variables=self.variables)):
             recording = place.open(getattr(self.provider, "base_url", None))
-            exchange, is_replayed = send_once(self.provider, self.compared, place, recording, router, api)
+            exchange, is_replayed = send_once(place, router, self.provider, self.compared, recording, api)
         check_sent(place, exchange, self.compared)
         return LiveResponse(self.compared, exchange.response, recording, is_replayed)
 
@@ -106,11 +106,7 @@ class LiveCase:
 
 
 def check_sent(place: RecordingPlace, sent: Exchange, compared: Exchange) -> None:
-    """Fail if something other than what was compared with the snapshot was sent.
-
-    Raises:
-        SnapshotError: it differs, by more than is masked.
-    """
+    """Fail if something other than what was compared with the snapshot was sent."""
     if not place.sends_the_same(sent, compared):
         raise SnapshotError(
             "the live run sent something other than what was compared with the snapshot: "
@@ -165,9 +161,7 @@ class CaseAnswers:
             from pytest_chatprompt.live.judging import judge_asks  # noqa: PLC0415
 
             judging = self.case.judging
-            asks = judge_asks(
-                judging, live.response, live.recording, partial(send_to_judge, self.case.place, self._router)
-            )
+            asks = judge_asks(judging, live.response, live.recording, partial(send_once, self.case.place, self._router))
             # Jobs of their own: a thread that waited for others would keep its place.
             self.votes[number] = [self._pool.submit(self._order, ask, judging.judge) for ask in asks]
         return live

@@ -3,7 +3,7 @@
 Whoever is about to send a request reserves its cost here, and says afterwards what it was. The first request of an
 account goes; from then on a request goes if what was spent, what those in flight cost on average, and what it costs on
 average itself is within the budget. A first request in flight counts as the dearest average of the others. Safe between
-threads. `live_run` makes one, providers and recordings use it.
+threads.
 """
 
 from __future__ import annotations
@@ -137,9 +137,6 @@ class RunBudget:
         Args:
             account: of the request.
             waits: whether the request waits until it is.
-
-        Raises:
-            BudgetError: there is none.
         """
         means = [each.mean for each in self._accounts.values()]
         # A first request in flight has no mean yet, and may cost as much as those of the dearest account.

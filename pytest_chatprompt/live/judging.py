@@ -1,8 +1,6 @@
 """Judging: ask a judge about the answer to a case, and read its votes.
 
-In: what the judge is asked, the answer, and a function that sends. Out: the votes of the judge for each question. An
-error of the judge is a vote without a verdict, and becomes an error of its check. `preview_judging` shows what will be
-sent, for the snapshot.
+An error of the judge is a vote without a verdict, and becomes an error of its check.
 """
 
 from __future__ import annotations
@@ -60,11 +58,6 @@ def preview_judging(
     judge: Provider, questions: Sequence[JudgeQuestion], show: Callable[[ProviderRequest], Exchange]
 ) -> Judging:
     """What a judge will be asked about the answer to a case; nothing is sent.
-
-    Args:
-        judge: the provider that judges.
-        questions: one for each check that asks it.
-        show: shows what the judge sends for a request, as `capture.preview` does.
 
     Raises:
         CheckError: a template is not valid, or the judge cannot send it.

@@ -49,11 +49,7 @@ class RequestFuture(Future[T]):
 
 
 def result_of(future: Future[T]) -> T:
-    """The result of a request that has ended.
-
-    Raises:
-        RequestCancelledError: it was not sent, or ended before its reply came.
-    """
+    """The result of a request that has ended."""
     __tracebackhide__ = True
     if future.cancelled():
         raise RequestCancelledError

@@ -30,29 +30,22 @@ class SentExchange(NamedTuple):
     is_replayed: bool
 
 
-def send_to_judge(
-    place: RecordingPlace, router: LiveCaptureRouter, judge: Provider, shown: Exchange, part: OpenRecording | None
-) -> SentExchange:
-    """Ask a judge about an answer to a case, or replay what it replied."""
-    return send_once(judge, shown, place, part, router)
-
-
 def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
+    place: RecordingPlace,
+    router: LiveCaptureRouter,
     provider: Provider,
     shown: Exchange,
-    place: RecordingPlace,
     recording: OpenRecording | None,
-    router: LiveCaptureRouter,
     api: EvalAPI | None = None,
 ) -> SentExchange:
     """Send a request, or replay its reply.
 
     Args:
-        provider: the provider.
-        shown: what it was shown to send.
         place: of the recording.
-        recording: of the case, or a part of it; `None` if the run neither replays nor records.
         router: captures the requests of providers that cannot prepare them.
+        provider: sends, and reads the reply.
+        shown: what it was shown to send.
+        recording: of the case, or a part of it; `None` if the run neither replays nor records.
         api: the stand-in of the case, to whose server child processes send; `None` if it has none.
 
     Raises:

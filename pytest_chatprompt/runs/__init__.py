@@ -1,6 +1,4 @@
-"""Items: pytest's side of eval files.
+"""Runs: pytest's side of eval files and own code. Read `run` first: what happens to one case.
 
-An eval file comes in from pytest's collection. Items come out, one for each case and provider, and what they do when
-they run: send, compare with the snapshot, in a live run get the response. Only `plugin` and `fixtures` call it.
-Collection begins in `file`, a test's run in `item` and `case_runner`, a live run in `live_run`.
+Collection begins in `file`, a test's run in `item`, a live run in `live_run`.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
+from pytest_chatprompt.errors import MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.collection_warnings import FileWarnings
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
@@ -29,7 +29,6 @@ class Targets:
     config: pytest.Config
     # What was made of which provider, by the place of the target, the identity of the provider, and the folder.
     _configured: dict[tuple[str, int, Path], tuple[Provider, Provider]] = field(default_factory=dict)
-    _paths: dict[Path, Path | None] = field(default_factory=dict)
     _files: dict[Path, TargetsFile] = field(default_factory=dict)
     _known: dict[tuple[Path, str], Target] = field(default_factory=dict)
 
@@ -40,9 +39,7 @@ class Targets:
 
     def path(self, folder: Path) -> Path | None:
         """The file of targets that counts for the eval files of a folder; `None` for none."""
-        if folder not in self._paths:
-            self._paths[folder] = find_agentv_file("targets.yaml", folder, self.config.rootpath)
-        return self._paths[folder]
+        return find_agentv_file("targets.yaml", folder, self.config.rootpath)
 
     def names(self, path: Path) -> Collection[str]:
         """The names of the targets in a file.
@@ -59,10 +56,6 @@ class Targets:
     def find(self, name: str, folder: Path) -> Target | None:
         """The target of a name; `None` if there is none.
 
-        Args:
-            name: as an eval file or an option says it.
-            folder: of the eval file or the test.
-
         Raises:
             EvalFileError: the file of targets or this target is invalid.
         """
@@ -71,8 +64,7 @@ class Targets:
             return None
         if (path, name) not in self._known:
             target = self._known[path, name] = self._files[path].read(name)
-            for diagnostic in target.ineffective:
-                FileWarnings.of(self.config).add(diagnostic)
+            SharedByRun.of(self.config).file_warnings += target.ineffective
         return self._known[path, name]
 
     def configure(self, provider: Provider, target: Target, folder: Path) -> Provider:
@@ -93,37 +85,6 @@ class Targets:
 
 
 _key: Final = pytest.StashKey[Targets]()
-
-
-def has_provider(name: str, file: pytest.Module) -> bool:
-    """Whether a fixture gives the provider of a name, itself or through a target.
-
-    Args:
-        name: of a provider or a target.
-        file: the eval file that says it.
-    """
-    manager: Any = file.session._fixturemanager
-    return bool(manager.getfixturedefs(provider_fixture_of(name, file), file))
-
-
-def provider_fixture_of(name: str, file: pytest.Module) -> str:
-    """The name of the fixture that gives the provider of a name, which need not exist.
-
-    Args:
-        name: of a provider or a target.
-        file: the eval file that says it.
-    """
-    fixture_name = f"{name}_provider"
-    # pytest has no public way to ask which fixtures apply to a node before the node is set up.
-    manager: Any = file.session._fixturemanager
-    if manager.getfixturedefs(fixture_name, file):
-        return fixture_name
-    try:
-        target = Targets.of(file.config).find(name, file.path.parent)
-    except EvalFileError:
-        # Each case that asks for it reports it.
-        return fixture_name
-    return fixture_name if target is None else f"{target.provider}_provider"
 
 
 def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:

@@ -1,31 +1,40 @@
-"""The checks of one eval item: parsed, graded, and reported together."""
+"""The checks of one eval item, and its judge: parsed, graded, and reported together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.code_origin import case_in_test, find_running_test
-from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
+from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning, PayloadWarning
 from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
-from pytest_chatprompt.grading.judge import LlmRubric
+from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.prompt.attachments import AttachmentError
+from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
-from pytest_chatprompt.runs.shared import shared_file_reader
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.sending import SentExchange
     from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 
 @dataclass(slots=True)
@@ -57,7 +66,7 @@ class CaseChecks:
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
-        checks = cls(item, case, parse_checks(case, shared_file_reader(item.config)))
+        checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
         item.stash[graded_checks_key] = (case, checks.graded)
         return checks
 
@@ -77,16 +86,37 @@ class CaseChecks:
         """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent.
 
         Raises:
-            CheckError: see `case_judge.show_judging`.
+            CheckError: the template of the judge's prompt is not valid, or the judge cannot send it.
         """
         __tracebackhide__ = True
         checks = [check.check for check in self.checks]
         if not any(isinstance(check, LlmRubric) for check in checks):
             return None
         # Most runs have no judge.
-        from pytest_chatprompt.runs.case_judge import show_judging  # noqa: PLC0415
+        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
+        from pytest_chatprompt.live.judging import preview_judging  # noqa: PLC0415
 
-        return show_judging(request, self.case, checks, provider_request, redactor)
+        config = request.config
+        questions = judge_questions(checks, self.case, provider_request.question, _project_prompt(config))
+        judge: Provider = request.getfixturevalue("eval_judge")
+        is_live = config.stash[options_key].live
+        if is_live and not can_preview(judge):
+            from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+
+            # It sends offline, in order to show what it sends.
+            LiveRun.of(config).be_quiet()
+        # A stand-in of its own: the replies that a test has queued are for the case.
+        show = partial(preview, judge, api=EvalAPI(redactor))
+        with use_context(SendContext(is_offline=not is_live)):
+            judging = preview_judging(judge, questions, show)
+        if isinstance(judge, ChatProvider):
+            for key in judge.known_keys():
+                redactor.add_key(key, f"the key of {judge.vendor}")
+        for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
+            text = f"the judge: {finding.text} [{finding.rule}, {finding.source}]"
+            self.item.warn(PayloadWarning(text, rule=finding.rule))
+        return judging
 
     def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
         """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
@@ -155,3 +185,51 @@ class CaseChecks:
     def _text(self) -> str:
         """All that does not pass; `""` for nothing."""
         return "" if all(graded.passed for graded in self.graded) else describe_failures(self.graded, self.case)
+
+
+def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is.
+
+    Args:
+        item: the case's item.
+        judging: what to ask.
+        live: the answer, which may have its votes already.
+        place: of the case's recording.
+
+    Raises:
+        RequestCancelledError: the run was stopped.
+    """
+    if live.judging is not None and judging.asks_the_same(live.judging):
+        return live
+    if item.config.stash[options_key].live:
+        from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+
+        return LiveRun.of(item.config).judge(judging, live, place)
+    from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
+    from pytest_chatprompt.runs.recordings import replay_once  # noqa: PLC0415
+
+    def replay(judge: Provider, shown: Exchange, part: OpenRecording | None) -> SentExchange:
+        return replay_once(place, judge, shown, part, EvalAPI())
+
+    with use_context(SendContext(is_offline=True)):
+        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
+    return live._replace(judging=judging, votes=votes_by_question(judging, votes))
+
+
+def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
+    """The project's prompt of the judge; `None` if it has none.
+
+    Raises:
+        CheckError: there is no such file inside the root folder.
+        EvalFileError: it is not a list of messages.
+    """
+    name = config.stash[options_key].judge_template
+    if name is None:
+        return None
+    reader = SharedByRun.of(config).reader
+    try:
+        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
+    except AttachmentError as error:
+        raise CheckError(f"chatprompt_judge_template: {error}") from error
+    return prompt

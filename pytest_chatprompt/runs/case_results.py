@@ -7,7 +7,7 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answer_text import case_section, check_line
 from pytest_chatprompt.results.records import (
     CaseResult,
+    ChangeCost,
     CheckResult,
     ErrorResult,
     RepeatsResult,
@@ -30,10 +32,14 @@ from pytest_chatprompt.results.records import (
     SnapshotResult,
 )
 from pytest_chatprompt.runs.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.runs.own_assertions import last_assertion
+from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.own_snapshots import accepting_command
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.snapshot_renames import find_old_name
-from pytest_chatprompt.snapshots.files import shown_snapshot
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
+from pytest_chatprompt.snapshots.shown_data import asserted_data
+from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
@@ -47,8 +53,19 @@ _REPR: Final = "<eval_snapshot>"
 
 
 @dataclass(slots=True)
-class _Notes:
-    """What is known of a test while it runs."""
+class Notes:
+    """What is known of a test while it runs.
+
+    Args:
+        comparison: with its snapshot, if that differs.
+        renamed_from: the id that the case had, if it was renamed.
+        exchange: what the case sends.
+        data: what its snapshot shows of that.
+        response: the answer that the case got.
+        is_replayed: whether it was recorded.
+        votes: what the judge said about it.
+        repeats: the answers of a case that is sent several times.
+    """
 
     comparison: Comparison | None = None
     renamed_from: str | None = None
@@ -60,62 +77,19 @@ class _Notes:
     repeats: RepeatsResult | None = None
 
 
-_notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
+_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
 
 
-def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
-    """Note that what a case sends differs from its snapshot.
-
-    Args:
-        item: the case's item.
-        comparison: what was compared.
-        exchange: what was sent.
-        renamed_from: the id that the case had, if it was renamed.
-    """
-    notes = _notes(item)
-    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
-
-
-def note_exchange(item: pytest.Item, exchange: Exchange, data: Any = None) -> None:
-    """Note what a case sends, and what its snapshot shows of that."""
-    notes = _notes(item)
-    notes.exchange, notes.data = exchange, notes.data if data is None else data
-
-
-def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed: bool) -> None:
-    """Note the answer that a case got."""
-    notes = _notes(item)
-    notes.response, notes.is_replayed = response, is_replayed
-
-
-def note_votes(item: pytest.Item, votes: Votes) -> None:
-    """Note what the judge said about the answer."""
-    _notes(item).votes = votes
-
-
-def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
-    """Note the answers of a case that is sent several times."""
-    _notes(item).repeats = repeats
-
-
-def _notes(item: pytest.Item) -> _Notes:
-    notes = item.stash.get(_notes_key, None)
-    if notes is None:
-        notes = item.stash[_notes_key] = _Notes()
-    return notes
+def notes_of(item: pytest.Item) -> Notes:
+    """What is known of a test so far, to be read and added to."""
+    return item.stash.setdefault(_notes_key, Notes())
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
-    """Put the record of a test into its report, if it is needed.
-
-    Args:
-        item: an eval item, or a test with `eval_api` or `eval_snapshot`.
-        report: of a phase that failed, or of the call.
-        redactor: removes secrets.
-    """
+    """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
     options = item.config.stash[options_key]
-    if not is_told and _notes(item).response is None:
+    if not is_told and notes_of(item).response is None:
         if not has_graded_checks(item):
             del item.stash[_notes_key]
             return
@@ -142,7 +116,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
-    notes = _notes(item)
+    notes = notes_of(item)
     # What a test that is over has compared, sent and got would add up.
     del item.stash[_notes_key]
     path, line, _ = item.reportinfo()
@@ -154,9 +128,9 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
-        from pytest_chatprompt.runs.snapshot_results import requests_of_test, snapshot_of_test  # noqa: PLC0415
-
-        return CaseResult(**common, requests=requests_of_test(item), snapshot=snapshot_of_test(item, report))
+        sent = _sent_by_test(item)
+        requests = () if sent is None else tuple(sent["requests"])
+        return CaseResult(**common, requests=requests, snapshot=_snapshot_of_test(item, report, sent))
     exchange, response = notes.exchange, notes.response
     return CaseResult(
         **common,
@@ -219,11 +193,9 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     return f"{sent} has no snapshot yet"
 
 
-def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
+def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
     if notes.comparison is not None:
-        from pytest_chatprompt.runs.snapshot_results import failed_snapshot  # noqa: PLC0415
-
-        return failed_snapshot(item, notes.comparison, notes.renamed_from)
+        return _failed_snapshot(item, notes.comparison, notes.renamed_from)
     if notes.data is None:
         return None
     sent = notes.data if item.config.stash.get(all_results_key, False) else None
@@ -302,23 +274,15 @@ def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
 
 
 def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
-    """Fail because the snapshot is not what is sent, and note why for reports.
-
-    Args:
-        item: the case's item.
-        result: of the comparison.
-        exchange: what is sent.
-
-    Raises:
-        SnapshotError: always.
-    """
+    """Fail because the snapshot is not what is sent, and note why for reports."""
     __tracebackhide__ = True
     from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
     renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
-    note_comparison(item, comparison, exchange, renamed_from)
+    notes = notes_of(item)
+    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
@@ -337,3 +301,112 @@ def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str 
         f"{path}\n{diff_text(comparison.difference)}"
     )
     return f"{text}\n\nTo accept it: {command}" if command else text
+
+
+def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
+    """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
+    capture = OwnCodeCapture.of(item)
+    if capture is None or capture.masks is None:
+        return None
+    try:
+        sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
+    except MaskError:
+        # A replacement that does not fit its match: a comparison with a snapshot says so.
+        return None
+    return sent
+
+
+def _snapshot_of_test(
+    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None
+) -> SnapshotResult | None:
+    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
+    assertion = last_assertion(item)
+    if assertion is None or report.when != "call":
+        return None
+    path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
+    comparison = assertion.failed_comparison()
+    if comparison is not None:
+        return _failed_snapshot(item, comparison, None)
+    if report.failed:
+        return None
+    return SnapshotResult(path=path, state="same", sent=sent)
+
+
+def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
+    """How a comparison ended that failed.
+
+    Args:
+        item: the test.
+        comparison: what was compared.
+        renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
+    """
+    stored, sent = comparison.stored, comparison.sent
+    keeps = item.config.stash.get(all_results_key, False)
+    stored_data, sent_data = (_data(stored), _data(sent)) if comparison.has_data else (stored, sent)
+    return SnapshotResult(
+        path=shown_path(comparison.path, item.config.rootpath),
+        state="new" if stored is None else "different",
+        difference=comparison.difference,
+        cost=None if stored is None else change_cost(stored_data, sent_data),
+        stored_sha256=None if stored is None else data_sha256(stored),
+        # As the serializer wrote it, there is nothing to read.
+        sent_sha256=written_sha256(sent),
+        renamed_from=renamed_from,
+        stored=stored_data if keeps else None,
+        sent=sent_data if keeps else None,
+    )
+
+
+def _data(text: str | None) -> Any:
+    try:
+        return None if text is None else read_data(text)
+    except SnapshotFileError:
+        return text
+
+
+# What is given to an agent or a plain function; what these send of it is not known.
+_UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
+
+
+def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
+    """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
+
+    Returns:
+        The cost; `None` if one of them shows no prompt, or is nested too deeply to be read.
+    """
+    before, after = dict(_requests(stored)), dict(_requests(sent))
+    if not before or not after:
+        return None
+    try:
+        sizes = [sum(map(count_characters, requests.values())) for requests in (before, after)]
+        place = _first_break(before, after)
+    except RecursionError:
+        return None
+    characters = sizes[1] - sizes[0]
+    return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
+
+
+def _requests(data: Any) -> Iterator[tuple[str, SentRequest]]:
+    """The requests that a snapshot shows, each with its place."""
+    if not isinstance(data, Mapping):
+        return
+    several = data.get("requests")
+    entries = [("", data)]
+    if isinstance(several, list):
+        entries = [(f"requests[{index}].", entry) for index, entry in enumerate(several)]
+    for place, entry in entries:
+        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str):
+            yield place, SentRequest(entry["endpoint"], entry.get("request"))
+    given = {key: data[key] for key in _UNSENT_KEYS if key in data}
+    if given and not isinstance(several, list):
+        yield "given", SentRequest("", given)
+
+
+def _first_break(before: Mapping[str, SentRequest], after: Mapping[str, SentRequest]) -> str | None:
+    """The first place where a request differs from its snapshot; new and removed requests do not count."""
+    for place, stored in before.items():
+        sent = after.get(place)
+        broken = None if sent is None or not sent.endpoint else find_break(stored, sent)
+        if broken is not None:
+            return f"{place}{broken}" if broken == "endpoint" else f"{place}request.{broken}"
+    return None

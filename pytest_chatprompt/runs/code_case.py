@@ -43,9 +43,6 @@ def request_of_case(
             the guideline patterns of the ini value count, if it has none of its own.
         provider_name: finds the name of the provider, whose own settings count; called if the case has settings.
         existing_providers: finds the names of all providers.
-
-    Raises:
-        EvalFileError: see `build_request`.
     """
     __tracebackhide__ = True
     from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
@@ -71,11 +68,7 @@ def request_of_case(
 
 
 def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
-    """The provider that the case of an ordinary test names; `None` if there is no case, or it names none.
-
-    Raises:
-        ProviderError: it names several.
-    """
+    """The provider that the case of an ordinary test names; `None` if there is no case, or it names none."""
     __tracebackhide__ = True
     try:
         case = request.getfixturevalue("eval_case")
@@ -105,9 +98,6 @@ def response_in_test(
         provider_request: the fixture `eval_request`.
         provider: the fixture `eval_provider`.
         api: the fixture `eval_api`, which captures, records and replays what is sent as all else in the test.
-
-    Raises:
-        ProviderError, CaptureError, ReplayError: see `capture_offline`.
     """
     __tracebackhide__ = True
     from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
@@ -142,9 +132,6 @@ def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable
         case: its settings, merged with the file's.
         used_name: the name by which the provider was asked for, which need not have a fixture.
         find_providers: gives the names of all providers that have one; called for a name that is not built in.
-
-    Raises:
-        EvalFileError: there is such a name.
     """
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415

@@ -1,41 +1,48 @@
 """The estimated run: what a live run of the collected cases would cost, where `--collect-only` keeps it from running.
 
-`session` registers an `EstimatedRun` as a plugin. Each eval item is set up and captured offline, without comparing and
-without a report; the table comes when the run ends. Nothing is sent. `case_runner` notes what a case sends.
+Each eval item is set up and captured as in a live run, without comparing and without a report. Nothing is sent.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.capture.preview import preview
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.recording.metering import billing_of_sent
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.reports.terminal import write_line, write_title
-from pytest_chatprompt.runs.item import ENDED_EARLY, MASKS_FIXTURE, EvalItem, first_line
-from pytest_chatprompt.runs.recordings import recording_place
-from pytest_chatprompt.runs.repeat_count import repeat_of
-from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.wording import dollars
+from pytest_chatprompt.providers.http.request_body import read_body
+from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
+from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.sent_request import Exchange
-    from pytest_chatprompt.prompt.request import ProviderRequest
-    from pytest_chatprompt.providers.response import Provider
-    from pytest_chatprompt.runs.case_checks import CaseChecks
+    from pytest_chatprompt.live.answers import LiveCase
 
 ESTIMATED_RUN: Final = "chatprompt-estimated-run"
 _JUDGE: Final = "(judge)"
 _HEAD: Final = ("provider", "answers", "input tokens", "output tokens", "cost")
+# Where neither the case nor its provider limits the answer.
+ASSUMED_OUTPUT_TOKENS: Final = 1_000
+# Where the APIs have `max_output_tokens`, and in which objects of a body.
+_LIMITS: Final = (
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_tokens",
+    "maxOutputTokens",
+    "maxTokens",
+    "num_predict",
+)
+_CONTAINERS: Final = ("generationConfig", "inferenceConfig", "options")
 
 
 @dataclass(eq=False)
@@ -81,46 +88,41 @@ class EstimatedRun:
             item.ihook.pytest_runtest_teardown(item=item, nextitem=nextitem)
         return True
 
-    def add(
-        self, request: pytest.FixtureRequest, provider: Provider, provider_request: ProviderRequest, api: EvalAPI
-    ) -> None:
-        """Estimate the answers to a case; see `estimate_case`."""
-        item: EvalItem = request.node
-        with use_context(SendContext(is_offline=True, is_priced=False)):
-            exchange = preview(provider, provider_request, api)
-            if self.config.stash[options_key].replay and _is_recorded(request, provider, exchange):
-                self._replayed += 1
-                return
-        self._estimates[item.provider_name] += [estimate_cost(exchange)] * _repeat(request)
+    @classmethod
+    def of(cls, config: pytest.Config) -> Self:
+        """That of a run."""
+        run: Self = config.pluginmanager.getplugin(ESTIMATED_RUN)
+        return run
 
-    def add_judge(self, asked: Exchange, votes: int) -> None:
-        """Estimate what a judge is asked.
+    def add(self, item: EvalItem, case: LiveCase) -> None:
+        """Estimate the answers to a case, and what its judge is asked.
 
-        Args:
-            asked: what it is sent, with an empty answer.
-            votes: how often it is asked.
+        Raises:
+            ReplayError: its recording is unreadable.
         """
-        self._estimates[_JUDGE] += [estimate_cost(asked)] * votes
+        if self.config.stash[options_key].replay and _is_recorded(case):
+            self._replayed += 1
+        else:
+            self._estimates[item.provider_name] += [estimate_cost(case.compared)] * case.repeat
+        if case.judging is None:
+            return
+        # Most runs have no judge.
+        from pytest_chatprompt.live.judging import judge_exchange  # noqa: PLC0415
+
+        for question, shown in zip(case.judging.questions, case.judging.previews, strict=True):
+            # With the conversation: it is most of what a judge is sent.
+            asked = judge_exchange(case.judging.judge, question.request(""), shown)
+            self._estimates[_JUDGE] += [estimate_cost(asked)] * (question.votes * case.repeat)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider, and what the numbers mean."""
         write_title(terminalreporter, "-", "estimated cost of the live run")
-        table = [_HEAD, *self._rows()]
-        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
-        for name, *numbers in table:
-            cells = [
-                name.ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)),
-            ]
-            write_line(terminalreporter, "  ".join(cells).rstrip())
+        rows = [_row(provider, estimates) for provider, estimates in sorted(self._estimates.items())]
+        for line in table_lines([_HEAD, *rows, _row("total", self._all())]):
+            write_line(terminalreporter, line)
         for note in self._notes():
             write_line(terminalreporter, note)
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for provider, estimates in sorted(self._estimates.items()):
-            yield _row(provider, estimates)
-        yield _row("total", self._all())
 
     def _all(self) -> list[CostEstimate]:
         return [estimate for estimates in self._estimates.values() for estimate in estimates]
@@ -131,16 +133,16 @@ class EstimatedRun:
             f"max_output_tokens, or as {ASSUMED_OUTPUT_TOKENS} tokens where a case sets none."
         )
         reasons = Counter(estimate.why_unknown for estimate in self._all() if estimate.why_unknown)
-        for reason, count in reasons.items():
-            yield f"{_count(count, 'answer')} without a cost: {reason}"
+        for reason, number in reasons.items():
+            yield f"{count(number, 'answer')} without a cost: {reason}"
         if _JUDGE in self._estimates:
             yield "What judges are sent is estimated without the answers, and as if nothing of it were recorded."
         if self._replayed:
-            yield f"{_count(self._replayed, 'case')} would be replayed, and cost nothing."
-        for problem, count in self._problems.items():
-            yield f"{_count(count, 'case')} could not be estimated: {problem}"
+            yield f"{count(self._replayed, 'case')} would be replayed, and cost nothing."
+        for problem, number in self._problems.items():
+            yield f"{count(number, 'case')} could not be estimated: {problem}"
         if self._others:
-            tests = _count(self._others, "test")
+            tests = count(self._others, "test")
             yield f"Not estimated, since only running shows what it sends: {tests} with eval_api."
         budget = self.config.stash[options_key].budget_usd
         total = sum(estimate.cost_usd or 0.0 for estimate in self._all())
@@ -148,58 +150,18 @@ class EstimatedRun:
             yield f"That is more than the budget of {dollars(budget)}."
 
 
-def estimate_case(
-    request: pytest.FixtureRequest,
-    provider: Provider,
-    provider_request: ProviderRequest,
-    api: EvalAPI,
-    checks: CaseChecks | None,
-) -> None:
-    """Let the run add up what a case would cost.
-
-    Args:
-        request: the fixture request of its item.
-        provider: its provider.
-        provider_request: what it asks the provider to send.
-        api: its stand-in of the APIs.
-        checks: of the case; `None` for none.
-
-    Raises:
-        ProviderError, CaptureError: see `capture.provider_capture.capture_offline`.
-        ReplayError: its recording is unreadable.
-        CheckError: the judge cannot be asked.
-    """
-    run: EstimatedRun = request.config.pluginmanager.getplugin(ESTIMATED_RUN)
-    judging = None if checks is None else checks.show_judging(request, provider_request, api.redactor)
-    run.add(request, provider, provider_request, api)
-    if judging is not None:
-        # Most runs have no judge.
-        from pytest_chatprompt.live.judging import judge_exchange  # noqa: PLC0415
-
-        for question, shown in zip(judging.questions, judging.previews, strict=True):
-            # With the conversation: it is most of what a judge is sent.
-            asked = judge_exchange(judging.judge, question.request(""), shown)
-            run.add_judge(asked, question.votes * _repeat(request))
-
-
-def _repeat(request: pytest.FixtureRequest) -> int:
-    return repeat_of(request.config, request.getfixturevalue("eval_case"))
-
-
-def _is_recorded(request: pytest.FixtureRequest, provider: Provider, exchange: Exchange) -> bool:
+def _is_recorded(case: LiveCase) -> bool:
     """Whether a replayed run would send nothing for a case."""
-    item: EvalItem = request.node
-    masks = Masks.from_mapping(request.getfixturevalue(MASKS_FIXTURE))
-    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, masks)
-    recording = place.open(getattr(provider, "base_url", None))
-    if recording is None or place.recorded_response(recording, exchange) is not None:
-        return recording is not None
-    try:
-        for sent in exchange.sent:
-            recording.take(sent)
-    except ReplayError:
-        return False
-    return bool(exchange.sent)
+    with use_context(SendContext(is_offline=True, is_priced=False)):
+        recording = case.place.open(getattr(case.provider, "base_url", None))
+        if recording is None or case.place.recorded_response(recording, case.compared) is not None:
+            return recording is not None
+        try:
+            for sent in case.compared.sent:
+                recording.take(sent)
+        except ReplayError:
+            return False
+    return bool(case.compared.sent)
 
 
 def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
@@ -216,5 +178,49 @@ def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
     )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What the requests of a case cost about.
+
+    Args:
+        input_tokens: of all requests, by their characters.
+        output_tokens: the most that the answers may have, or `ASSUMED_OUTPUT_TOKENS` for each.
+        cost_usd: US dollars; `None` if a price is not known.
+        why_unknown: why it is not; `""` if it is known.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    why_unknown: str = ""
+
+
+def estimate_cost(exchange: Exchange) -> CostEstimate:
+    """Estimate what an exchange would cost."""
+    if not exchange.sent:
+        return CostEstimate(
+            cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"
+        )
+    total = CostEstimate()
+    for sent in exchange.sent:
+        billing = billing_of_sent(sent) if exchange.prepared is None else exchange.prepared.billing
+        if billing is None:
+            # It is to no API of a model.
+            continue
+        input_tokens, output_tokens = estimate_tokens(count_characters(sent)), _most_output(read_body(sent.body))
+        cost = billing.cost_usd(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens))
+        total = CostEstimate(
+            total.input_tokens + input_tokens,
+            total.output_tokens + output_tokens,
+            None if cost is None or total.cost_usd is None else total.cost_usd + cost,
+            total.why_unknown or billing.why_unknown(),
+        )
+    return total
+
+
+def _most_output(body: Any) -> int:
+    """The most tokens that an answer may have, as the body says."""
+    objects = [body, *(body.get(key) for key in _CONTAINERS)] if isinstance(body, Mapping) else []
+    limits = [each[key] for each in objects if isinstance(each, Mapping) for key in _LIMITS if key in each]
+    # Ollama takes -1 for no limit.
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), ASSUMED_OUTPUT_TOKENS)

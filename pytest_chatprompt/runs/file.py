@@ -6,12 +6,12 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -21,12 +21,33 @@ from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_fi
 from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import options_key, snapshot_dirname
-from pytest_chatprompt.runs.agentv_providers import has_provider, provider_fixture_of
-from pytest_chatprompt.runs.case_function import run_case
-from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.wording import shown_path, visible_line
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider
+
+
+def run_case(  # noqa: PLR0913, PLR0917 - the fixtures that users override: pytest reads them from the signature
+    request: pytest.FixtureRequest,
+    eval_case: EvalCase,
+    eval_request: ProviderRequest,
+    eval_provider: Provider,
+    eval_api: EvalAPI,
+    eval_snapshot: SnapshotAssertion,
+) -> None:
+    """Compare what the case sends with its snapshot; in live and replayed runs, get the response and check it."""
+    __tracebackhide__ = True
+    # Collecting needs none of it.
+    from pytest_chatprompt.runs.run import CaseRun, run  # noqa: PLC0415
+
+    run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot))
 
 
 class EvalFile(pytest.Module):
@@ -60,8 +81,8 @@ class EvalFile(pytest.Module):
         return module
 
     @cached_property
-    def _shared(self) -> _SharedByFiles:
-        return self.config.stash.setdefault(_shared_key, _SharedByFiles())
+    def _shared(self) -> SharedByRun:
+        return SharedByRun.of(self.config)
 
     @cached_property
     def snapshot_folder(self) -> Path:
@@ -69,32 +90,29 @@ class EvalFile(pytest.Module):
         return self.path.parent / snapshot_dirname(self.config) / self.path.stem
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Make the items, in the order of the file.
-
-        Raises:
-            CollectError: the file is invalid, or another one would share its snapshots.
-        """
+        """Make the items, in the order of the file."""
         options = self.config.stash[options_key]
         if not self.config.pluginmanager.hasplugin("syrupy"):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
         self._refuse_folder_outside_root()
-        file_warnings = FileWarnings.of(self.config)
         try:
-            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns, warn=file_warnings.add)
+            loaded = load_eval_file(
+                self.path, self.config.rootpath, options.guideline_patterns, warn=self._shared.file_warnings.append
+            )
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
         written = list(written_cases(cases))
-        file_warnings.add(find_literal_template(written))
+        literal = find_literal_template(written)
+        self._shared.file_warnings += [] if literal is None else [literal]
         for case in written:
-            tag_uses.add(case)
-        templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
+            for tag in case.tags:
+                self._shared.tags[tag] = self._shared.tags.get(tag, (0, case))[0] + 1, case
         names: list[tuple[str, str]] = []
         self._names = names
-        items = [item for case in cases for item in self._items(case, templates, names)]
+        items = [item for case in cases for item in self._items(case, names)]
         # Runs of pytest-repeat share a name.
         self._refuse_equal_names(items)
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
@@ -102,11 +120,34 @@ class EvalFile(pytest.Module):
         for item in items:
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
-        unknown = {name for name in {item.provider_name for item in items} if not has_provider(name, self)}
+        unknown = {
+            name
+            for name in {item.provider_name for item in items}
+            if not self._has_fixture(self.provider_fixture(name))
+        }
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
         return items
+
+    def provider_fixture(self, name: str) -> str:
+        """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
+        fixture_name = f"{name}_provider"
+        if self._has_fixture(fixture_name):
+            return fixture_name
+        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+
+        try:
+            target = Targets.of(self.config).find(name, self.path.parent)
+        except EvalFileError:
+            # Each case that asks for it reports it.
+            return fixture_name
+        return fixture_name if target is None else f"{target.provider}_provider"
+
+    def _has_fixture(self, name: str) -> bool:
+        # Pytest has no public way to ask which fixtures apply to a node before the node is set up.
+        manager: Any = self.session._fixturemanager
+        return bool(manager.getfixturedefs(name, self))
 
     def stems_without_parameters(self) -> tuple[str, ...]:
         """The names that the snapshots of all cases would have if no fixture had parameters."""
@@ -155,7 +196,7 @@ class EvalFile(pytest.Module):
                         "parameters are added; rename one of them"
                     )
 
-    def _items(self, case: LoadedCase, templates: ItemTemplates, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
+    def _items(self, case: LoadedCase, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to those that are defined."""
         options = self.config.stash[options_key]
         requested = None if isinstance(case, InvalidCase) else case.provider
@@ -165,13 +206,62 @@ class EvalFile(pytest.Module):
         self._register_markers(case.tags)
         for name in names if is_list else names[:1]:
             provider_name = options.provider or name or options.default_provider
-            without_name = templates.get(provider_name, in_id=False)
-            with_name = templates.get(provider_name, in_id=is_list, has_row=row_id is not None)
+            without_name = self._templates(provider_name, in_id=False)
+            with_name = self._templates(provider_name, in_id=is_list, has_row=row_id is not None)
             defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(with_name, without_name, strict=True):
                 label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))
                 yield self._item(case, provider_name, template, label=label, row_id=row_id)
+
+    def _templates(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
+        """The templates of a case, at least one.
+
+        Cases that go through the same provider have the same combinations of parameters, and so have the files of one
+        folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
+
+        Args:
+            provider_name: the provider that the case goes through.
+            in_id: whether its name is part of the node id, as it is where the case has several.
+            has_row: whether a row is part of the node id; `callspec_of_row` puts it there.
+        """
+        known = self._templates_owner.stash.setdefault(_templates_key, {})
+        key = (provider_name, in_id, has_row)
+        if key not in known:
+            # In this order, in front of all other parameters.
+            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
+            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
+            without_provider = self._make_templates(in_front, [*in_front])
+            # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
+            with_provider = self._make_templates(in_front, [*in_front, self.provider_fixture(provider_name)])
+            is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
+            known[key] = with_provider if is_parametrized else without_provider
+        return known[key]
+
+    @cached_property
+    def _templates_owner(self) -> pytest.Collector:
+        """The folder, or the file itself if files of one folder may need different templates.
+
+        They may if a file has marks of its own, or if a `pytest_generate_tests` that is neither pytest's nor ours looks
+        at the file.
+        """
+        plugins = (implementation.plugin for implementation in self.ihook.pytest_generate_tests.get_hookimpls())
+        # pytest does not mark the plugins that are its own; the name of its private package does.
+        modules = (getattr(plugin, "__name__", type(plugin).__module__) for plugin in plugins)
+        has_others = any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
+        return self if self.own_markers or has_others or self.parent is None else self.parent
+
+    def _make_templates(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
+        """Let pytest collect a copy of the test function that uses more fixtures."""
+        name = run_case.__name__
+        function = FunctionType(run_case.__code__, run_case.__globals__, name)
+        function.__dict__.update(
+            __test__=True,
+            pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
+            parameters_in_front=in_front,
+        )
+        setattr(self.obj, name, function)
+        return list(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function))
 
     def _register_markers(self, tags: Iterable[str]) -> None:
         """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
@@ -203,22 +293,6 @@ class EvalFile(pytest.Module):
         return item
 
 
-@dataclass(eq=False, slots=True)
-class _SharedByFiles:
-    """What the eval files of a run share, so that no file computes it again.
-
-    Args:
-        markers: the tags that are registered as markers.
-        files_by_stem: for each folder its files, by their names without extension.
-    """
-
-    markers: set[str] = field(default_factory=set)
-    files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
-
-
-_shared_key: Final = pytest.StashKey[_SharedByFiles]()
-
-
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
     """The markers registered with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without any."""
     registered = (line.partition(":")[0] for line in config.getini("markers"))
@@ -245,67 +319,6 @@ _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
-class ItemTemplates:
-    """The templates of an eval file.
-
-    Cases that go through the same provider have the same combinations of parameters, and so have the files of one
-    folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
-
-    Args:
-        file: the eval file.
-        test_function: what every item runs.
-        provider_fixture: finds the fixture that gives a provider, by the name that was asked for.
-    """
-
-    def __init__(
-        self, file: pytest.Module, test_function: Callable[..., None], provider_fixture: Callable[[str], str]
-    ) -> None:
-        self._file = file
-        self._provider_fixture = provider_fixture
-        self._test_function = cast(FunctionType, test_function)
-        owner = file if file.parent is None or _may_differ_between_files(file) else file.parent
-        self._templates: _Templates = owner.stash.setdefault(_templates_key, {})
-
-    def get(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
-        """The templates of a case, at least one.
-
-        Args:
-            provider_name: the provider that the case goes through.
-            in_id: whether its name is part of the node id, as it is where the case has several.
-            has_row: whether a row is part of the node id; `callspec_of_row` puts it there.
-        """
-        key = (provider_name, in_id, has_row)
-        if key not in self._templates:
-            # In this order, in front of all other parameters.
-            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
-            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
-            without_provider = self._make(in_front, [*in_front])
-            # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make(in_front, [*in_front, self._provider_fixture(provider_name)])
-            is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
-            self._templates[key] = with_provider if is_parametrized else without_provider
-        return self._templates[key]
-
-    def _make(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
-        """Let pytest collect a copy of the test function that uses more fixtures."""
-        name = self._test_function.__name__
-        function = FunctionType(self._test_function.__code__, self._test_function.__globals__, name)
-        function.__dict__.update(
-            __test__=True,
-            pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
-            parameters_in_front=in_front,
-        )
-        setattr(self._file.obj, name, function)
-        return list(self._file.ihook.pytest_pycollect_makeitem(collector=self._file, name=name, obj=function))
-
-
-def callspec_id(template: pytest.Function) -> str:
-    """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
-    # Only parametrized items have it, and pytest has no public name for it.
-    callspec = getattr(template, "callspec", None)
-    return "" if callspec is None else str(callspec.id)
-
-
 def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
     """The parameters of a template, with the name of a row in their id.
 
@@ -328,10 +341,13 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
 def snapshot_parameters(template: pytest.Function) -> str:
     """What the parameters of a function item add to the name of its snapshot; `""` for nothing.
 
-    The same as `callspec_id`, without the step of pytest-repeat: all runs of one case compare with one snapshot.
+    That is what pytest puts into the bracket of its own name, without the step of pytest-repeat: all runs of one case
+    compare with one snapshot.
     """
-    whole = callspec_id(template)
-    step: Any = template.callspec.params.get(_REPEAT_PARAMETER) if whole else None
+    # Only parametrized items have it, and pytest has no public name for it.
+    callspec: Any = getattr(template, "callspec", None)
+    whole = "" if callspec is None else str(callspec.id)
+    step: Any = callspec.params.get(_REPEAT_PARAMETER) if whole else None
     if step is None:
         return whole
     repeat_id = f"{step + 1}-{template.config.getoption('count')}"
@@ -366,20 +382,6 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
     return template.stash[_response_fixtures_key]
-
-
-def _may_differ_between_files(file: pytest.Module) -> bool:
-    """Whether files of one folder may need different templates.
-
-    They may if a file has marks of its own, or if a `pytest_generate_tests` that is neither pytest's nor ours looks
-    at the file.
-    """
-    if file.own_markers:
-        return True
-    plugins = (implementation.plugin for implementation in file.ihook.pytest_generate_tests.get_hookimpls())
-    # pytest does not mark the plugins that are its own; the name of its private package does.
-    modules = (getattr(plugin, "__name__", type(plugin).__module__) for plugin in plugins)
-    return any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
 
 
 def _count_parameters(templates: Sequence[pytest.Function]) -> int:

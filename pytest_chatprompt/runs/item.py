@@ -28,6 +28,7 @@ from pytest_chatprompt.errors import (
     PayloadError,
     PayloadWarning,
     ReplayError,
+    SnapshotError,
     UnknownProviderError,
 )
 from pytest_chatprompt.options import options_key
@@ -38,6 +39,7 @@ from pytest_chatprompt.wording import shown_path, visible, visible_line
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.grading.grade import GradedCheck
+    from pytest_chatprompt.providers.response import ProviderResponse
 
 PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -146,6 +148,7 @@ class EvalItem(pytest.Function):
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
         finish: grades its answer, in place of its test function; `None` but for then.
+        case_run: gets its answer (`run.CaseRun`); `None` but while it is graded.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -153,6 +156,7 @@ class EvalItem(pytest.Function):
     snapshot_stem: str
     awaits_answer = False
     finish: Callable[[], None] | None = None
+    case_run: Any = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -209,6 +213,17 @@ class EvalItem(pytest.Function):
         if name not in self._values:
             self._values[name] = make()
         return self._values[name]
+
+    def response(self) -> ProviderResponse:
+        """The response to what it sends."""
+        __tracebackhide__ = True
+        if self.case_run is None:
+            raise SnapshotError(
+                "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
+                "or an autouse fixture that takes eval_response"
+            )
+        response: ProviderResponse = self.case_run.get_response()
+        return response
 
     def eval_api(self, *, is_read: bool) -> EvalAPI:
         """The stand-in of the APIs.

@@ -31,7 +31,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.sending import send_to_judge
+from pytest_chatprompt.live.sending import send_once
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.context import current_context, use_context
@@ -41,7 +41,8 @@ from pytest_chatprompt.runs.item import EvalItem, add_uses
 from pytest_chatprompt.runs.recordings import record_answer, record_repeats
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
 from pytest_chatprompt.runs.stop_signal import StopWatcher
-from pytest_chatprompt.runs.usage import note_budget, note_early_answers, note_why_not_ahead
+from pytest_chatprompt.runs.usage import budget_key, early_answers_key, not_sent_ahead_key
+from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 T = TypeVar("T")
+LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
@@ -125,6 +127,12 @@ class LiveRun:
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> LiveRun:
+        """That of a live run."""
+        live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+        return live_run
 
     # --- the order of the run
 
@@ -263,25 +271,18 @@ class LiveRun:
 
     # --- what a case asks for
 
-    def why_in_its_test(
+    def sends_in_test(
         self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
-    ) -> str | None:
-        """Why a case has to be sent while its test runs; `None` if its test can be over by then."""
+    ) -> bool:
+        """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
         lasts = any(value is provider for value in (*self._lasting, *self._returned))
-        return why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
-
-    def note_why(self, item: EvalItem, reason: str) -> None:
-        """Note why a case is sent while its test runs, for who asked for several requests at once."""
-        note_why_not_ahead(item, reason if self._concurrency > 1 else None)
+        reason = why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
+        if reason is not None:
+            item.stash[not_sent_ahead_key] = reason if self._concurrency > 1 else None
+        return reason is not None
 
     def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
-        """Send a case once its test has passed and is over, and grade it when its answer is there.
-
-        Args:
-            item: the item, in its first pass.
-            case: what it sends.
-            finish: gets and grades the answer.
-        """
+        """Send a case once its test has passed and is over, and grade it when its answer is there."""
         provider = case.provider
         if isinstance(provider, ChatProvider):
             variables = {name: os.environ.get(name, "") for name in provider.placeholders()}
@@ -308,11 +309,6 @@ class LiveRun:
 
     def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
         """The response to a case that is sent once.
-
-        Args:
-            item: the item that runs.
-            case: what it sends.
-            api: its stand-in of the APIs.
 
         Raises:
             ProviderError: there is no response.
@@ -353,18 +349,13 @@ class LiveRun:
     def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
         """An answer with the votes of a judge, who is asked now.
 
-        Args:
-            judging: what to ask.
-            live: the answer.
-            place: of the case's recording.
-
         Raises:
             RequestCancelledError: the run was stopped.
         """
         __tracebackhide__ = True
         from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
 
-        asks = judge_asks(judging, live.response, live.recording, partial(send_to_judge, place, self._router))
+        asks = judge_asks(judging, live.response, live.recording, partial(send_once, place, self._router))
         if isinstance(judging.judge, AgentProvider):
             # An agent is a process that Ctrl-C has to end, which arrives in this thread.
             self.pool.resume()
@@ -445,7 +436,8 @@ class LiveRun:
         self.cancel()
         self._stop_watcher.close()
         if self.budget is not None:
-            note_budget(self._config, self.budget.spent_usd, self.budget.limit_usd)
+            spent, limit = dollars(self.budget.spent_usd), dollars(self.budget.limit_usd)
+            self._config.stash[budget_key] = f"Spent {spent} of the budget of {limit}."
         self._record_early_answers()
 
     def _record_early_answers(self) -> None:
@@ -461,7 +453,7 @@ class LiveRun:
                 # An answer that would fail its case is not recorded.
                 with suppress(ProviderError):
                     count += record_answer(answers.case.place, live, self._redactor)
-        note_early_answers(self._config, count)
+        self._config.stash[early_answers_key] = count
 
     def _stop(self) -> None:
         """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""

@@ -1,9 +1,6 @@
 """Network hooks: say which test runs, keep eval items offline, and report what was tried.
 
-A `NetworkHooks` is registered as a plugin together with the run's `EvalSession`. While an item and its fixtures run
-offline, it blocks the network and the start of programs. `pytest_report_hooks` asks it for attempts whose error was
-swallowed. From the first of these items on, nothing leaves the process between tests either, until the run ends. What
-was tried there, and by what tests have left behind, is reported at the end of the run.
+From the first eval item on, nothing leaves the process between tests either, until the run ends.
 """
 
 from __future__ import annotations
@@ -121,9 +118,6 @@ class NetworkHooks:
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
         """Describe a blocked connection whose error the item's code swallowed.
-
-        Args:
-            call: the phase: setup, call or teardown.
 
         Returns:
             What to report; `""` if nothing was tried, or if the phase fails anyway.

@@ -140,10 +140,6 @@ def failed_comparison(item: pytest.Item) -> str:
 def failure_text(error: BaseException, comparison: str) -> str | None:
     """All that there is to say of a test that fails for nothing but its comparison with a snapshot.
 
-    Args:
-        error: what it raised.
-        comparison: its failed comparison, see `failed_comparison`.
-
     Returns:
         The words of the `assert`, if it has some, and the comparison; `None` if the error says something else as well.
     """

@@ -15,7 +15,6 @@ import pytest
 from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner, take_report_of_forks
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.live_plugin import find_live_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
-
-
-def _budget(config: pytest.Config) -> Budget | None:
-    """The budget of a live run; `None` for no limit."""
-    live_run = find_live_run(config)
-    return None if live_run is None else live_run.budget
 
 
 class OwnCodeCapture:
@@ -69,13 +62,17 @@ class OwnCodeCapture:
             placeholders=options.placeholders,
             is_live=options.live,
         )
-        budget = self._budget = _budget(item.config) if options.live else None
+        self._budget: Budget | None = None
+        if options.live:
+            from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+
+            self._budget = LiveRun.of(item.config).budget
         self.api.recording = None if place is None else place.open()
         self._place = place if self.api.recording is not None else None
-        if budget is not None:
+        if self._budget is not None:
             # It sees what is sent.
             self.api.recording = self.api.recording or OpenRecording(sends=True)
-            self.api.recording.budget = budget
+            self.api.recording.budget = self._budget
         self.has_passed = False
         self.masks: Masks | None = None
         self._note_sent = note_sent
@@ -164,9 +161,6 @@ class OwnCodeCapture:
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
-
-        Args:
-            call: a phase of the test.
 
         Returns:
             What to report; `""` if nothing is wrong.

@@ -78,7 +78,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             ),
         )
     # An eval item has no late differences.
-    from pytest_chatprompt.runs.usage import note_late_difference  # noqa: PLC0415
+    from pytest_chatprompt.runs.usage import set_properties  # noqa: PLC0415
 
     # The names that the extension asks the item of an assertion for.
     names: Any = item
@@ -93,7 +93,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
         note_derived=partial(keep_assertion, item),
-        note_late_difference=partial(note_late_difference, item),
+        note_late_difference=partial(set_properties, item, {"late_difference": True}),
     )
     assertion = EvalSnapshot.wrap(snapshot, item, context)
     keep_assertion(item, assertion, is_first=True)

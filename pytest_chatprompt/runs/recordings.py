@@ -51,10 +51,6 @@ _mode: Final = cache(RecordingMode)
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
     """Where the recording of an ordinary test is.
 
-    Args:
-        item: the test.
-        masks: the fixture `eval_masks`.
-
     Raises:
         MaskError: they are invalid.
         SnapshotError: a link leads the folder of its snapshots out of the root folder.
@@ -64,13 +60,7 @@ def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
 
 
 def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
-    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name.
-
-    Args:
-        item: the test.
-        place: of its recording.
-        sent: in any order.
-    """
+    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name."""
     # Most runs send nothing in ordinary tests.
     from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
 
@@ -78,12 +68,7 @@ def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[
 
 
 def raise_if_unusable(response: ProviderResponse) -> None:
-    """Raise an error if a response is blocked or empty.
-
-    Raises:
-        BlockedResponseError: the API withheld it.
-        EmptyResponseError: it has neither text nor a tool call.
-    """
+    """Raise an error if a response is blocked or empty."""
     if response.blocked is not None:
         raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
     if not response.text.strip() and not response.tool_calls:
@@ -114,18 +99,7 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
 def replay_once(
     place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
 ) -> SentExchange:
-    """The recorded answer to what a provider was shown to send.
-
-    Args:
-        place: of the recording.
-        provider: reads the recorded replies as it reads those of its API.
-        shown: what it was shown to send.
-        recording: of the case, or a part of it.
-        api: a stand-in of the APIs.
-
-    Raises:
-        ReplayError, ProviderError: see `replay_answer`.
-    """
+    """The recorded answer to what a provider was shown to send."""
     __tracebackhide__ = True
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:
@@ -143,11 +117,6 @@ def replay_once(
 
 def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
     """Write what the API replied beside the case's snapshot, if this run records and anything was sent.
-
-    Args:
-        place: of the case's recording.
-        live: what was sent, and the answer.
-        redactor: removes secrets.
 
     Returns:
         Whether something was recorded.

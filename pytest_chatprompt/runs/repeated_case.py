@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -31,13 +32,19 @@ from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
-from pytest_chatprompt.runs.case_checks import CaseChecks
-from pytest_chatprompt.runs.case_results import judge_results, note_repeats, note_response, note_votes, response_result
+from pytest_chatprompt.runs.case_checks import CaseChecks, ask_judge
+from pytest_chatprompt.runs.case_results import judge_results, notes_of, response_result
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.runs.recordings import raise_if_unusable, record_repeats, replay_answer
-from pytest_chatprompt.runs.repeat_count import INTERVAL_PROPERTY, RATE_PROPERTY, first_response_key
 from pytest_chatprompt.runs.report_hooks import user_frames
-from pytest_chatprompt.runs.usage import add_judge_usage, add_replayed, add_usage, set_properties
+from pytest_chatprompt.runs.usage import (
+    INTERVAL_PROPERTY,
+    RATE_PROPERTY,
+    add_judge_usage,
+    add_replayed,
+    add_usage,
+    set_properties,
+)
 from pytest_chatprompt.snapshots.files import recording_path
 from pytest_chatprompt.wording import shown_path, visible
 
@@ -46,121 +53,14 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveCase, LiveResponse
-    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.runs.live_run import LiveRun
-    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+    # Gives an answer, or raises the error of the provider in place of one.
+    GetAnswer = Callable[[], LiveResponse]
 
 _MOST_OF_ANSWER: Final = 240
-IsCertain = Callable[[], bool]
-
-
-class RepeatedAnswer(NamedTuple):
-    """One answer of a repeated case.
-
-    Args:
-        number: from 1.
-        live: the answer; `None` if there is none.
-        error: why there is none; else `None`.
-    """
-
-    number: int
-    live: LiveResponse | None
-    error: ProviderError | None = None
-
-    @classmethod
-    def of(cls, number: int, get: Callable[[], LiveResponse]) -> RepeatedAnswer:
-        """Get the answer of a number, or the provider's error.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-        """
-        __tracebackhide__ = True
-        try:
-            return cls(number, get())
-        except RequestCancelledError:
-            # It was this run that broke the request off: that says nothing about the API.
-            raise
-        except ProviderError as error:
-            return cls(number, None, error)
-
-
-class RepeatedAnswers(Protocol):
-    """Gives the answers of one repeated case."""
-
-    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
-        """The answers, as they arrive.
-
-        Args:
-            is_certain: whether the outcome is certain by the answers that were given so far.
-
-        Raises:
-            SnapshotError: something other than what was compared with the snapshot was sent.
-            ReplayError: a recording is unreadable, or lacks a request.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class LiveAnswers:
-    """Answers of a live run; those that are recorded are replayed if the run replays.
-
-    Args:
-        live_run: sends and waits.
-        item: the item that runs.
-        case: what is sent.
-        api: its stand-in of the APIs.
-    """
-
-    live_run: LiveRun
-    item: EvalItem
-    case: LiveCase
-    api: EvalAPI
-
-    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
-        """See `RepeatedAnswers`."""
-        __tracebackhide__ = True
-        sends = self.live_run.answers_of(self.item, self.case.compared)
-        if sends is None and not isinstance(self.case.provider, ChatProvider):
-            yield from self._one_by_one(is_certain)
-            return
-        sends = sends or self.live_run.send_repeats(self.case)
-        try:
-            for number, _ in sends.arriving(is_certain, self.live_run.wait_for_first):
-                yield RepeatedAnswer.of(number, partial(self.live_run.judged, sends, number))
-        finally:
-            sends.abandon()
-
-    def _one_by_one(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
-        """Send in this thread, where Ctrl-C arrives: it has to end an agent's process."""
-        __tracebackhide__ = True
-        recorded = self.case.recorded_numbers()
-        for number in sorted(range(1, self.case.repeat + 1), key=lambda number: number not in recorded):
-            if number not in recorded and is_certain():
-                return
-            yield RepeatedAnswer.of(number, partial(self.live_run.send_here, self.case, number, self.api))
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAnswers:
-    """Answers of a replayed run: all that are recorded for this very request, though the outcome may be certain before.
-
-    Args:
-        case: what would be sent.
-        api: its stand-in of the APIs.
-    """
-
-    case: LiveCase
-    api: EvalAPI
-
-    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
-        """See `RepeatedAnswers`; without any recorded answer the error is that of a case that is sent once."""
-        __tracebackhide__ = True
-        del is_certain
-        case = self.case
-        for number in case.recorded_numbers() or [1]:
-            replay = partial(replay_answer, case.place_of(number), case.provider, case.compared, self.api)
-            yield RepeatedAnswer.of(number, replay)
 
 
 @dataclass(slots=True)
@@ -172,9 +72,7 @@ class RepeatedCase:
         case: the fixture `eval_case`.
         provider_request: the fixture `eval_request`.
         checks: those of the case; `None` for none.
-        judging: what a judge is asked about each answer; `None` for nothing.
-        place: of its recording.
-        repeat: how often it is to be sent, at least 2.
+        live_case: what is sent, and how often.
         attempts: what became of each request so far.
         answers: the answers so far, by number.
     """
@@ -183,13 +81,10 @@ class RepeatedCase:
     case: EvalCase
     provider_request: ProviderRequest
     checks: CaseChecks | None
-    judging: Judging | None
-    place: RecordingPlace
-    repeat: int
+    live_case: LiveCase
     attempts: list[AttemptResult] = field(default_factory=list)
     answers: dict[int, LiveResponse] = field(default_factory=dict)
     _errors: list[ProviderError] = field(default_factory=list)
-    _counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def item(self) -> EvalItem:
@@ -200,14 +95,14 @@ class RepeatedCase:
     @property
     def required(self) -> RequiredPasses:
         """How many answers have to pass."""
-        return RequiredPasses(self.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
+        return RequiredPasses(self.live_case.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
 
-    def run(self, source: RepeatedAnswers, redactor: Redactor) -> None:
+    def run(self, live_run: LiveRun | None, api: EvalAPI) -> None:
         """Get and grade the answers, record them, then let the fixtures look at the first one.
 
         Args:
-            source: gives the answers.
-            redactor: removes secrets from recordings.
+            live_run: sends and waits; `None` in a run that only replays.
+            api: the stand-in of the case.
 
         Raises:
             CheckFailedError: fewer answers pass than have to.
@@ -216,9 +111,11 @@ class RepeatedCase:
         """
         __tracebackhide__ = True
         self.item.stash[failed_checks_key] = ""
+        answers = self._recorded(api) if live_run is None else self._sent(live_run, api)
         try:
-            for answer in source.answers(self._is_certain):
-                self._take(answer)
+            with closing(answers):
+                for number, get in answers:
+                    self._take(number, get)
         except ENDED_EARLY:
             # Nobody skips a case that has failed already.
             if self._outcome() in ("failed", "error"):
@@ -226,54 +123,83 @@ class RepeatedCase:
             raise
         finally:
             # What has arrived is paid for, also if the run is interrupted now.
-            self._note(redactor)
+            self._note(api.redactor)
         self._finish()
+
+    def _recorded(self, api: EvalAPI) -> Generator[tuple[int, GetAnswer], None, None]:
+        """All answers that are recorded; without any the error is that of a case that is sent once."""
+        case = self.live_case
+        for number in case.recorded_numbers() or [1]:
+            yield number, partial(replay_answer, case.place_of(number), case.provider, case.compared, api)
+
+    def _sent(self, live_run: LiveRun, api: EvalAPI) -> Generator[tuple[int, GetAnswer], None, None]:
+        """The answers of a live run as they arrive; those that are recorded come first if the run replays."""
+        case = self.live_case
+        sends = live_run.answers_of(self.item, case.compared)
+        if sends is None and not isinstance(case.provider, ChatProvider):
+            # In this thread, where Ctrl-C arrives: it has to end an agent's process.
+            recorded = case.recorded_numbers()
+            for number in sorted(range(1, case.repeat + 1), key=lambda number: number not in recorded):
+                if number not in recorded and self._is_certain():
+                    return
+                yield number, partial(live_run.send_here, case, number, api)
+            return
+        sends = sends or live_run.send_repeats(case)
+        try:
+            for number, _ in sends.arriving(self._is_certain, live_run.wait_for_first):
+                yield number, partial(live_run.judged, sends, number)
+        finally:
+            sends.abandon()
 
     def _is_certain(self) -> bool:
         return self._outcome() is not None or not all(live.response.is_awaited for live in self.answers.values())
 
-    def _take(self, answer: RepeatedAnswer) -> None:
-        """Grade one answer."""
+    def _take(self, number: int, get: GetAnswer) -> None:
+        """Get one answer and grade it."""
         __tracebackhide__ = True
-        error: BaseException | None = answer.error
+        error: BaseException | None = None
         response = result = None
         checks: tuple[CheckResult, ...] = ()
-        if answer.live is not None:
-            self.answers[answer.number] = answer.live
-            response = answer.live.response
+        try:
+            live = self.answers[number] = get()
+        except RequestCancelledError:
+            # It was this run that broke the request off: that says nothing about the API.
+            raise
+        except ProviderError as no_answer:
+            error = no_answer
+            if not isinstance(error, BudgetError):
+                # What was not sent is no part of the usage.
+                self._errors.append(error)
+        else:
+            response = live.response
             if not response.is_awaited:
                 return
-            result = response_result(response, answer.live.is_replayed)
-            error, checks = self._grade(answer.number, answer.live)
-        if answer.error is not None and not isinstance(answer.error, BudgetError):
-            # What was not sent is no part of the usage.
-            self._errors.append(answer.error)
+            result = response_result(response, live.is_replayed)
+            error, checks = self._grade(number, live)
         outcome: AttemptOutcome = "passed"
         problem = ""
         if error is not None:
             outcome = "error" if is_outage(error) else "failed"
             problem = self._describe(error, response)
-        self._counts[outcome] += 1
         # The votes may have come with the answer, or while it was graded.
-        judge = judge_results(self.answers[answer.number].votes) if answer.number in self.answers else ()
+        judge = judge_results(self.answers[number].votes) if number in self.answers else ()
         attempt = AttemptResult(
-            number=answer.number, outcome=outcome, response=result, checks=checks, judge=judge, problem=problem
+            number=number, outcome=outcome, response=result, checks=checks, judge=judge, problem=problem
         )
         self.attempts.append(attempt)
 
     def _note(self, redactor: Redactor) -> None:
         """Keep the answers so far for reports, and for later runs."""
-        answers = list(self.answers.values())
+        answers, notes = list(self.answers.values()), notes_of(self.item)
         if self.attempts:
             result = repeats_result(self.required, self.attempts)
-            note_repeats(self.item, result)
+            notes.repeats = result
             _add_usage(self.item, result, answers, self._errors)
         first = self._first()
         if first is not None:
-            note_response(self.item, first.response, is_replayed=first.is_replayed)
-            note_votes(self.item, first.votes)
+            notes.response, notes.is_replayed, notes.votes = first.response, first.is_replayed, first.votes
         add_judge_usage(self.item, tuple(votes for live in answers for votes in live.votes))
-        record_repeats(self.place, self.answers, redactor)
+        record_repeats(self.live_case.place, self.answers, redactor)
 
     def _grade(self, number: int, live: LiveResponse) -> tuple[BaseException | None, tuple[CheckResult, ...]]:
         """Why an answer does not pass, `None` if it does; and what the checks said."""
@@ -302,11 +228,9 @@ class RepeatedCase:
 
     def _votes(self, number: int, live: LiveResponse) -> Votes:
         """What the judge says about an answer."""
-        if self.judging is None:
+        if self.live_case.judging is None:
             return ()
-        from pytest_chatprompt.runs.case_judge import ask_judge  # noqa: PLC0415
-
-        self.answers[number] = judged = ask_judge(self.item, self.judging, live, self.place)
+        self.answers[number] = judged = ask_judge(self.item, self.live_case.judging, live, self.live_case.place)
         return judged.votes
 
     def _describe(self, error: BaseException, response: ProviderResponse | None) -> str:
@@ -322,7 +246,7 @@ class RepeatedCase:
         return f"{text}\n  answer: {response.text[:_MOST_OF_ANSWER]!r}{cut}"
 
     def _outcome(self) -> AttemptOutcome | None:
-        counts = self._counts
+        counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
     def _first(self) -> LiveResponse | None:
@@ -360,7 +284,7 @@ class RepeatedCase:
         if self.item.finish is not None:
             # The fixtures have ended, and none of them asks for the answer.
             return
-        self.item.stash[first_response_key] = first
+        self.item.case_run.first_response = first
         if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
             raise CheckError(
                 "eval_response is overridden and changes the answer, but a case that is sent several times is graded "
@@ -376,10 +300,12 @@ class RepeatedCase:
             return (CheckFailedError if outcome == "failed" else CheckError)(self._text())
         # Only a replayed run comes to an end before the outcome is certain.
         had = {attempt.number for attempt in self.attempts}
-        *others, last = (str(number) for number in range(1, self.repeat + 1) if number not in had)
+        *others, last = (str(number) for number in range(1, self.live_case.repeat + 1) if number not in had)
         missing = f"{', '.join(others)} and {last}" if others else last
-        head = f"{len(had)} of {self.repeat} answers are recorded, and with them the outcome is not certain"
-        return ReplayError(f"{head}: nothing is recorded for {missing}\n\n{self.place.advice}\n\n{self._text()}")
+        head = f"{len(had)} of {self.live_case.repeat} answers are recorded, and with them the outcome is not certain"
+        return ReplayError(
+            f"{head}: nothing is recorded for {missing}\n\n{self.live_case.place.advice}\n\n{self._text()}"
+        )
 
     def _text(self) -> str:
         return describe_repeats(repeats_result(self.required, self.attempts))

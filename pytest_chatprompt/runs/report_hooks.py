@@ -255,12 +255,7 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
 
 
 def user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
-    """A traceback without the frames of pytest, pluggy and this package; `None` if there are no others.
-
-    Args:
-        traceback: of an error.
-        others: folders of further code that is not the user's.
-    """
+    """A traceback without the frames of pytest, pluggy and this package; `None` if there are no others."""
     kept: TracebackType | None = None
     for frame, line in reversed(list(walk_tb(traceback))):
         if not frame.f_code.co_filename.startswith((*_FRAMEWORK_FOLDERS, *others)):

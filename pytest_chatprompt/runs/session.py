@@ -6,6 +6,10 @@ for none of its hooks.
 
 from __future__ import annotations
 
+import difflib
+import re
+import warnings
+from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -13,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import EvalFileWarning
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.live_plugin import LIVE_RUN
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -25,8 +28,10 @@ from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-    from pytest_chatprompt.prompt.attachments import FileReader
 
+# How often a tag has to be used to be the one that was meant; `smoek` and `smoke` are 0.8 alike.
+_OFTEN: Final = 5
+_SIMILARITY: Final = 0.8
 _MARK: Final = ": PayloadWarning: "
 _MAX_LOCATIONS: Final = 3
 _NAME: Final = "chatprompt-session"
@@ -65,21 +70,14 @@ class EvalSession:
 
                 config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
             if options.live:
-                from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+                from pytest_chatprompt.runs.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
                 live = LiveRun(config, options, redactor=session.redactor, router=session.router())
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
-    # What only running a case needs is imported by the first case that runs. These are methods, because pytest looks at
-    # every attribute of a registered plugin, and pytest 8.2 asks properties for their values.
-
-    def reader(self) -> FileReader:
-        """The reader of attached files; it reads each file once in a run."""
-        return SharedByRun.of(self.config).reader
-
     def router(self) -> LiveCaptureRouter:
-        """The router that captures requests of a live run."""
+        """The router that captures requests of a live run. A method: pytest 8.2 reads properties of its plugins."""
         from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
 
         if self._router is None:
@@ -98,8 +96,7 @@ class EvalSession:
         """Warn about what is probably a mistake in an eval file."""
         # Each worker of pytest-xdist collects all files; the first one warns.
         if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
-            FileWarnings.of(self.config).warn()
-            TagUses.of(self.config).warn()
+            _warn_of_files(SharedByRun.of(self.config))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -137,13 +134,34 @@ class EvalSession:
                 self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
 
     def merge_worker(self, output: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
-
-        Args:
-            output: what `pytest_sessionfinish` put into the worker's output.
-        """
+        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
         self.unused_snapshots.merge(output)
         self.network.late += map(tuple, output["late"])
+
+
+def _warn_of_files(shared: SharedByRun) -> None:
+    """Issue what eval files warn about, and warn about each tag that is used once and looks like one used often."""
+    for diagnostic in shared.file_warnings:
+        text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
+        _issue(text, str(shared.config.rootpath / diagnostic.path), diagnostic.line)
+    shared.file_warnings.clear()
+    often = [tag for tag, (count, _) in shared.tags.items() if count >= _OFTEN]
+    for tag, (count, case) in shared.tags.items():
+        # `v1` and `v2` are different on purpose.
+        known = [other for other in often if re.sub(r"\d+", "", other) != re.sub(r"\d+", "", tag)]
+        for similar in difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILARITY) if count == 1 else ():
+            uses = f"the tag {tag!r} is used once, {similar!r} {shared.tags[similar][0]} times"
+            text = f"case {case.id!r}: {uses}; did you mean {similar!r}?"
+            _issue(text, str(case.path), case.origin.position_of("tags").line)
+
+
+def _issue(text: str, path: str, line: int) -> None:
+    """Issue a warning about a line of an eval file."""
+    try:
+        warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
+    except EvalFileWarning:
+        # Collection is done, so pytest would report any other exception as an error of its own.
+        raise pytest.UsageError(f"{path}:{line}: {text}") from None
 
 
 def _hide_parameters(session: pytest.Session) -> None:
@@ -162,26 +180,15 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    merged: list[Any] = []
-    first_by_text: dict[str, Any] = {}
-    first_locations: dict[str, str] = {}
-    locations: dict[str, list[str]] = {}
+    groups: dict[str | int, list[tuple[Any, str]]] = defaultdict(list)
     for report in reports:
         location, mark, rest = report.message.partition(_MARK)
         # Below the text stands the line of the file.
-        text = rest.partition("\n")[0]
-        if not mark:
-            merged.append(report)
-        elif text in first_by_text:
-            locations[text].append(location)
-        else:
-            first_by_text[text] = report
-            first_locations[text], locations[text] = location, []
-            merged.append(report)
-    for text, others in locations.items():
+        groups[rest.partition("\n")[0] if mark else id(report)].append((report, location))
+    for (first, place), *others in groups.values():
         if others:
-            first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others, first_locations[text])
-    reports[:] = merged
+            first.message = first.message.rstrip() + _others([location for _, location in others], place)
+    reports[:] = [group[0][0] for group in groups.values()]
 
 
 def _others(locations: list[str], first: str) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.cases.case import EvalCase
+    from pytest_chatprompt.errors import Diagnostic
     from pytest_chatprompt.prompt.attachments import FileReader
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -29,6 +31,10 @@ class SharedByRun:
 
     Args:
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
+        file_warnings: about eval files; they are issued once collection is done.
+        markers: the tags that are registered as markers.
+        files_by_stem: for each folder its files, by their names without extension.
+        tags: how many cases have each tag, and the last of them.
         renames: which snapshots show now what others showed before.
         revision: the git revision whose snapshots count; `None` for the files on disk.
     """
@@ -36,6 +42,10 @@ class SharedByRun:
     config: pytest.Config
     redactor: Redactor
     snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
+    file_warnings: list[Diagnostic] = field(default_factory=list)
+    markers: set[str] = field(default_factory=set)
+    files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
+    tags: dict[str, tuple[int, EvalCase]] = field(default_factory=dict)
     renames: SnapshotRenames = field(default_factory=SnapshotRenames)
     revision: Revision | None = None
     _reader: FileReader | None = None
@@ -58,11 +68,7 @@ class SharedByRun:
         return self._reader
 
     def compare_with_revision(self, name: str) -> None:
-        """Let the snapshots of a git revision count until the run ends.
-
-        Raises:
-            pytest.UsageError: there is no such revision.
-        """
+        """Let the snapshots of a git revision count until the run ends."""
         from pytest_chatprompt.snapshots.revision import Revision, RevisionError  # noqa: PLC0415
 
         try:
@@ -85,8 +91,3 @@ class SharedByRun:
 
 
 _shared_key: Final[pytest.StashKey[SharedByRun]] = pytest.StashKey()
-
-
-def shared_file_reader(config: pytest.Config) -> FileReader:
-    """The run's reader of attached files."""
-    return SharedByRun.of(config).reader

@@ -58,12 +58,7 @@ class SnapshotRenames:
         self.written.update({Path(path): (before, now) for path, (before, now) in data.items()})
 
     def find_written(self, unused: Iterable[Path], root: Path) -> None:
-        """Find the snapshots that show what another one showed before this run; recordings do not count.
-
-        Args:
-            unused: they still exist.
-            root: pytest's root folder.
-        """
+        """Find the snapshots that show what another one showed before this run; recordings do not count."""
         places: dict[str, Path] = {}
         for path, (_, now) in sorted(self.written.items()):
             places.setdefault(now, path)
@@ -75,12 +70,7 @@ class SnapshotRenames:
         ]
 
     def find_sent(self, unused: Iterable[Path], reporter: pytest.TerminalReporter) -> None:
-        """Match unused snapshots with equal data that a test without a snapshot sends.
-
-        Args:
-            unused: they still exist.
-            reporter: has the results of the run.
-        """
+        """Match unused snapshots with equal data that a test without a snapshot sends."""
         from pytest_chatprompt.reports.terminal_hooks import failed_results  # noqa: PLC0415
 
         snapshots = [(result.node_id, result.snapshot) for _, result in failed_results(reporter)]

@@ -414,12 +414,7 @@ class UnusedSnapshots:
 
 
 def _left_out(tests: Sequence[pytest.Item], folder: Path) -> bool:
-    """Whether a module still defines a test that has a snapshot, and that another setting or plugin kept from the run.
-
-    Args:
-        tests: all tests of the module that were collected.
-        folder: of its snapshots.
-    """
+    """Whether a module still defines a test that has a snapshot, and that another setting or plugin keeps out."""
     collected = {test_name(item).partition("[")[0] for item in tests}
     snapshots = (path.stem.partition("[")[0] for path in written_files(folder) if not is_recording(path))
     # Of `name.1.yaml`, a further comparison of a test, the name is before the number.

@@ -1,16 +1,18 @@
-"""Usage: what a test used, put into its report: tokens, retries, latency, costs, replies that were replayed.
+"""Usage: what tests used of tokens, time, money and recorded replies, and the table of it at the end of a run.
 
 The numbers of a test are user properties of its report, so that JUnit's XML and the controller of pytest-xdist get
-them, and so is the reason why it was not sent ahead. `case_response`, `own_code` and `live_run` note them;
-`usage_summary` adds them up.
+them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import sys
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +21,7 @@ import pytest
 from pytest_chatprompt.capture.recording.metering import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.runs.item import note_use
 from pytest_chatprompt.wording import dollars
 
@@ -27,11 +30,16 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
     from pytest_chatprompt.live.judging import Votes
 
+# The properties of a repeated case in its report, without the prefix that all of them have.
+RATE_PROPERTY: Final = "passed_answers"
+INTERVAL_PROPERTY: Final = "pass_interval"
 PREFIX: Final = "chatprompt_"
 UNKNOWN: Final = "unknown"
-# Why an item was sent only when it ran.
-_reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+# Why an item was sent only when it ran; `None` if there is nothing to say.
+not_sent_ahead_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+# What was spent of the budget, as the summary says it.
 budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
+# How many answers were recorded for cases that did not run.
 early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
 pruned_key: Final[pytest.StashKey[int]] = pytest.StashKey()
@@ -56,7 +64,7 @@ def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse
         has_costs = any(_COST in each for each in numbers)
         keys = (*_NUMBERS, _COST) if has_costs else _NUMBERS
         properties |= {key: [each.get(key, UNKNOWN) for each in numbers] for key in keys}
-    reason = item.stash.get(_reason_key, None)
+    reason = item.stash.get(not_sent_ahead_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
     set_properties(item, properties)
@@ -123,11 +131,6 @@ def _usage(exchange: RecordedExchange) -> TokenUsage:
     return TokenUsage() if exchange.reply is None else read_usage(exchange.reply.content)
 
 
-def note_late_difference(item: pytest.Item) -> None:
-    """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
-    set_properties(item, {"late_difference": True})
-
-
 def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
     # Reports keep the names, which are the same for all tests.
@@ -136,16 +139,181 @@ def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     item.user_properties[:] = [*kept, *named.items()]
 
 
-def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
-    """Note why an item was sent only when it ran; `None` if there is nothing to say."""
-    item.stash[_reason_key] = reason
+_RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
+_SHOWN_TESTS: Final = 3
+_JUDGE: Final = "judge_"
+# What the judges of all cases used, in a row of its own.
+_JUDGE_ROW: Final = "(judge)"
+_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
+# A last column, if some cost is known.
+_COST_HEAD: Final = "cost"
 
 
-def note_early_answers(config: pytest.Config, count: int) -> None:
-    """Note how many answers were recorded for cases that did not run."""
-    config.stash[early_answers_key] = count
+@dataclass(eq=False)
+class UsageSummary:
+    """Adds up the usage of all tests of a run.
+
+    Args:
+        is_live: whether the run sends.
+        replays: whether it replays.
+    """
+
+    is_live: bool
+    replays: bool
+    _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _recorded: list[Mapping[str, Any]] = field(default_factory=list)
+    _repeated: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Read the usage of a case from its report."""
+        if report.when != "teardown":
+            return
+        # All cases have the same names, and they are kept to the end of the run.
+        usage = {
+            sys.intern(name.removeprefix(PREFIX)): value
+            for name, value in report.user_properties
+            if name.startswith(PREFIX)
+        }
+        usage["nodeid"] = report.nodeid
+        if "provider" in usage:
+            self._cases[str(usage["provider"])].append(usage)
+        if "judge_requests" in usage:
+            judge = {name.removeprefix(_JUDGE): value for name, value in usage.items() if name.startswith(_JUDGE)}
+            self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
+        if "replayed" in usage or "late_difference" in usage:
+            self._recorded.append(usage)
+        if RATE_PROPERTY in usage:
+            self._repeated[report.nodeid] = usage
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Add the totals to JUnit's XML, which pytest writes when the session finishes."""
+        # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
+        plugins = session.config.pluginmanager.get_plugins()
+        xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
+        if xml is None:
+            return
+        (_, *names), *rows = self._table()
+        for row in rows:
+            for name, value in zip(names, row[1:], strict=True):
+                xml.add_global_property(f"{PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show a row for each provider."""
+        table = list(self._table())
+        notes = list(self._notes(terminalreporter.config))
+        if not self._cases and not notes:
+            return
+        write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
+        for line in table_lines(table) if self._cases else ():
+            write_line(terminalreporter, line)
+        for note in notes:
+            write_line(terminalreporter, note)
+
+    def _notes(self, config: pytest.Config) -> Iterator[str]:
+        """What to know about the run beside the numbers, a line each."""
+        if budget_key in config.stash:
+            yield config.stash[budget_key]
+        reasons: dict[str, set[str]] = defaultdict(set)
+        for case in itertools.chain.from_iterable(self._cases.values()):
+            if "not_sent_ahead" in case:
+                reasons[case["not_sent_ahead"]].add(case["nodeid"])
+        for reason, node_ids in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
+            # One case alone does not make a run slow.
+            if len(node_ids) > 1:
+                yield f"{len(node_ids)} cases were sent one by one: {reason}"
+        if self._repeated:
+            # Most runs have none.
+            from pytest_chatprompt.results.texts import summary_of_rates  # noqa: PLC0415
+
+            rates = {node_id: case[RATE_PROPERTY].split("/") for node_id, case in self._repeated.items()}
+            yield from summary_of_rates(
+                {node_id: (int(passed), int(answers)) for node_id, (passed, answers) in rates.items()}
+            )
+        yield from self._notes_of_recordings(config.stash.get(pruned_key, 0))
+        count = config.stash.get(early_answers_key, 0)
+        if count:
+            nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
+            yield f"Recorded {count} more {nouns} did not run."
+
+    def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
+        """How much was replayed, what that saved, and which recorded replies no request asked for."""
+        totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
+        if totals["replayed"] or (totals["sent"] and self.replays):
+            saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
+            sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
+        if totals["unused_recorded"] > pruned:
+            nouns = _count(totals["unused_recorded"], "recorded reply", "recorded replies")
+            tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
+            yield (
+                f"{nouns} that no request asked for, in {_some(tests)}; "
+                "to remove what a run of all tests does not need: "
+                "pytest --chatprompt-replay --chatprompt-remove-unused"
+            )
+        unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
+        if unanswered:
+            nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
+            yield f"Not recorded, because no complete reply of at most 64 MiB came: {nouns}, in {_some(unanswered)}."
+        late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
+        if late:
+            yield (
+                f"After the first real reply, {_count(len(late), 'test', 'tests')} sent something other than the "
+                f"snapshot shows, which may hold that reply: {_some(late)}."
+            )
+
+    def _table(self) -> Iterator[tuple[str, ...]]:
+        """A row for each provider, below the names of the columns."""
+        has_costs = any("cost_usd" in case for case in itertools.chain.from_iterable(self._cases.values()))
+        yield (*_HEAD, _COST_HEAD) if has_costs else _HEAD
+        for provider, cases in sorted(self._cases.items()):
+            latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
+            yield (
+                provider,
+                # A case that ran twice is one case, but its tokens count twice.
+                str(len({case["nodeid"] for case in cases})),
+                _total(_values(cases, "input_tokens"), _sum),
+                _total(_values(cases, "output_tokens"), _sum),
+                str(sum(case["retries"] for case in cases)),
+                f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
+                f"{max(latencies):.2f} s" if latencies else UNKNOWN,
+                *([_total(_values(cases, "cost_usd"), _cost)] if has_costs else []),
+            )
 
 
-def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
-    """Note how much of the budget of the run was spent, in US dollars."""
-    config.stash[budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
+def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
+    """The numbers of all answers; a case that was sent several times has a list of them."""
+    values = (case.get(key) for case in cases)
+    return list(itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
+
+
+def _count(number: int, noun: str, nouns: str) -> str:
+    return f"{number} {noun if number == 1 else nouns}"
+
+
+def _some(node_ids: list[str]) -> str:
+    """The first few of a list."""
+    shown = ", ".join(node_ids[:_SHOWN_TESTS])
+    return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
+
+
+def _total(numbers: list[Any], show: Callable[[list[Any]], str]) -> str:
+    """A sum, and how many answers lack the number: `1234`, `1234 + 2 unknown`, `unknown`."""
+    known = [number for number in numbers if _is_number(number)]
+    unknown = len(numbers) - len(known)
+    if not known:
+        return UNKNOWN
+    return f"{show(known)} + {unknown} {UNKNOWN}" if unknown else show(known)
+
+
+def _sum(tokens: list[int]) -> str:
+    return str(sum(tokens))
+
+
+def _cost(costs: list[float]) -> str:
+    return dollars(math.fsum(costs))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)

@@ -386,8 +386,7 @@ NEEDED_TO_RUN = [
         "capture.provider_capture",
         "snapshots.layout",
         "live",
-        "runs.case_response",
-        "runs.case_runner",
+        "runs.run",
         "runs.live_run",
     )
 ]
@@ -462,7 +461,6 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "grading.grade",
         "grading.parsing",
         "grading.pass_rate",
-        "runs.snapshot_results",
         "live.budget",
         "live.judging",
         "providers.agents.process",

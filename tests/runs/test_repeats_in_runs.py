@@ -375,7 +375,7 @@ def test_ctrl_c_records_the_answers_that_have_arrived(repeated: MakeRun, server:
     server.script = script
     interrupting = """
 import time
-from pytest_chatprompt.runs.live_plugin import find_live_run
+from pytest_chatprompt.runs.live_run import LiveRun
 
 configs, calls = [], []
 
@@ -386,7 +386,7 @@ def pytest_chatprompt_response(response):
     calls.append(response)
     if len(calls) == 2:
         deadline = time.monotonic() + 60
-        while find_live_run(configs[0]).pool.finished < 5:
+        while LiveRun.of(configs[0]).pool.finished < 5:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         raise KeyboardInterrupt

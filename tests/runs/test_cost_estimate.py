@@ -14,12 +14,12 @@ from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.live.cost_estimate import CostEstimate, estimate_cost
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.runs.estimated_run import CostEstimate, estimate_cost
 
 REQUEST = ProviderRequest(
     chat_prompt=(ChatMessage(role="system", content=""), ChatMessage(role="user", content="four" + " four" * 799))
