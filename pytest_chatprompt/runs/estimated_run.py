@@ -15,14 +15,13 @@ import pytest
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.metering import billing_of_sent
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.request_body import read_body
-from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
-from pytest_chatprompt.reports.terminal import write_line, write_title
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
 from pytest_chatprompt.wording import count, dollars
 
@@ -119,21 +118,11 @@ class EstimatedRun:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider, and what the numbers mean."""
         write_title(terminalreporter, "-", "estimated cost of the live run")
-        table = [_HEAD, *self._rows()]
-        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
-        for name, *numbers in table:
-            cells = [
-                name.ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)),
-            ]
-            write_line(terminalreporter, "  ".join(cells).rstrip())
+        rows = [_row(provider, estimates) for provider, estimates in sorted(self._estimates.items())]
+        for line in table_lines([_HEAD, *rows, _row("total", self._all())]):
+            write_line(terminalreporter, line)
         for note in self._notes():
             write_line(terminalreporter, note)
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for provider, estimates in sorted(self._estimates.items()):
-            yield _row(provider, estimates)
-        yield _row("total", self._all())
 
     def _all(self) -> list[CostEstimate]:
         return [estimate for estimates in self._estimates.values() for estimate in estimates]
@@ -214,29 +203,19 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
         )
     total = CostEstimate()
     for sent in exchange.sent:
-        billing = _billing(exchange, sent)
-        if billing is not None:
-            total = _add(total, billing, sent)
+        billing = billing_of_sent(sent) if exchange.prepared is None else exchange.prepared.billing
+        if billing is None:
+            # It is to no API of a model.
+            continue
+        input_tokens, output_tokens = estimate_tokens(count_characters(sent)), _most_output(read_body(sent.body))
+        cost = billing.cost_usd(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens))
+        total = CostEstimate(
+            total.input_tokens + input_tokens,
+            total.output_tokens + output_tokens,
+            None if cost is None or total.cost_usd is None else total.cost_usd + cost,
+            total.why_unknown or billing.why_unknown(),
+        )
     return total
-
-
-def _add(total: CostEstimate, billing: Billing, sent: SentRequest) -> CostEstimate:
-    output_tokens = _most_output(read_body(sent.body))
-    usage = TokenUsage(input_tokens=estimate_tokens(count_characters(sent)), output_tokens=output_tokens)
-    cost = billing.cost_usd(usage)
-    return CostEstimate(
-        total.input_tokens + (usage.input_tokens or 0),
-        total.output_tokens + (usage.output_tokens or 0),
-        None if cost is None or total.cost_usd is None else total.cost_usd + cost,
-        total.why_unknown or billing.why_unknown(),
-    )
-
-
-def _billing(exchange: Exchange, sent: SentRequest) -> Billing | None:
-    """Who bills a request; `None` if it is to no API of a model."""
-    if exchange.prepared is not None:
-        return exchange.prepared.billing
-    return billing_of_sent(sent)
 
 
 def _most_output(body: Any) -> int:
