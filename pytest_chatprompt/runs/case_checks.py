@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,10 +69,6 @@ class CaseChecks:
         checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
         item.stash[graded_checks_key] = (case, checks.graded)
         return checks
-
-    def for_answer(self) -> CaseChecks:
-        """The same checks for one answer of a repeated case, none of them graded."""
-        return replace(self, graded=[])
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""

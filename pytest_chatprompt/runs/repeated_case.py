@@ -10,7 +10,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -211,7 +211,7 @@ class RepeatedCase:
             return error, ()
         results: tuple[CheckResult, ...] = ()
         if self.checks is not None:
-            checks = self.checks.for_answer()
+            checks = replace(self.checks, graded=[])
             checks.grade_answer(response, self._votes(number, live))
             failure = checks.failure()
             with_place = self.item.config.stash.get(all_results_key, False)
