@@ -101,8 +101,7 @@ def judge_asks(
             # Each has its place in the recording before any of them is sent.
             base_url = getattr(judging.judge, "base_url", None)
             part = None if recording is None else recording.part(base_url)
-            ask = partial(_ask, judging.judge, question, preview, answer, part, send)
-            asks.append(partial(_ask_and_record, part, ask))
+            asks.append(partial(_ask, judging.judge, question, preview, answer, part, send))
     return asks
 
 
@@ -110,14 +109,6 @@ def votes_by_question(judging: Judging, votes: Sequence[JudgeVote]) -> Votes:
     """The votes of each question; none if the judge was asked nothing."""
     left = iter(votes)
     return tuple(tuple(itertools.islice(left, question.votes)) for question in judging.questions) if votes else ()
-
-
-def _ask_and_record(part: OpenRecording | None, ask: Ask) -> JudgeVote:
-    """Ask, and record the reply only if it is a verdict: else each replayed run would have the same error."""
-    vote = ask()
-    if vote.error and part is not None:
-        part.forget_new()
-    return vote
 
 
 def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
@@ -133,12 +124,17 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     except RequestCancelledError:
         raise
     except CheckError as error:
-        return JudgeVote(None, error=str(error))
+        vote = JudgeVote(None, error=str(error))
     except ChatPromptError as error:
-        return JudgeVote(None, error=f"the judge gave no verdict: {error}")
+        vote = JudgeVote(None, error=f"the judge gave no verdict: {error}")
     except Exception as error:
-        return JudgeVote(None, error=f"the judge crashed with {describe_crash(error)}")
-    return read_vote(sent.exchange.response, is_replayed=sent.is_replayed)
+        vote = JudgeVote(None, error=f"the judge crashed with {describe_crash(error)}")
+    else:
+        vote = read_vote(sent.exchange.response, is_replayed=sent.is_replayed)
+    if vote.error and part is not None:
+        # Only a verdict is recorded: else each replayed run would have the same error.
+        part.forget_new()
+    return vote
 
 
 def judge_exchange(judge: Provider, request: ProviderRequest, preview: Exchange) -> Exchange:

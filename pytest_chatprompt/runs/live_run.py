@@ -106,8 +106,14 @@ class LiveRun:
     def __init__(
         self, config: pytest.Config, options: Options, *, redactor: Redactor, router: LiveCaptureRouter
     ) -> None:
-        self.budget = _make_budget(options)
-        self._concurrency = _share(config, options.concurrency)
+        self.budget: RunBudget | None = None
+        if options.budget_usd is not None:
+            from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
+
+            self.budget = RunBudget(options.budget_usd)
+        # Workers of pytest-xdist share the requests that may be in flight.
+        workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+        self._concurrency = max(options.concurrency // workers, 1)
         self.pool = RequestPool(self._concurrency, self.budget)
         self._config = config
         self._redactor = redactor
@@ -479,17 +485,3 @@ class _TwoPasses:
             return None
         self._live_run.run_item(item, nextitem)
         return True
-
-
-def _make_budget(options: Options) -> RunBudget | None:
-    if options.budget_usd is None:
-        return None
-    from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
-
-    return RunBudget(options.budget_usd)
-
-
-def _share(config: pytest.Config, concurrency: int) -> int:
-    """How many requests this process may have in flight: workers of pytest-xdist share them."""
-    workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
-    return max(concurrency // workers, 1)

@@ -4,22 +4,23 @@ Nothing else leaves this process meanwhile. What went wrong fails the test, even
 """
 
 from __future__ import annotations
-
-import os
-import warnings
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
-
-import pytest
-
-from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner, take_report_of_forks
+from pytest_chatprompt.capture.guard import ConnectionAttempts
+from pytest_chatprompt.capture.guard import Owner
+from pytest_chatprompt.capture.guard import Tell
+from pytest_chatprompt.capture.guard import run_as
+from pytest_chatprompt.capture.guard import running_owner
+from pytest_chatprompt.capture.guard import take_report_of_forks
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
+from typing import Final
+from typing import TYPE_CHECKING
+import os
+import pytest
+import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.providers.context import Budget
@@ -130,7 +131,10 @@ class OwnCodeCapture:
                 threads = self._owner.leave_threads()
         finally:
             if self._place is not None and self.api.recording is not None:
-                self._save(self._place, self.api.recording)
+                from pytest_chatprompt.runs.usage import add_replayed  # noqa: PLC0415
+
+                add_replayed(self._item, self._place.path, self.api.recording)
+                self._place.save(self.api.recording, self.api.redactor)
         if self._note_sent is not None:
             self._note_sent(self.api.sent)
         for name, place in threads:
@@ -152,12 +156,6 @@ class OwnCodeCapture:
                     os.environ[name] = before[name]
                 else:
                     os.environ.pop(name, None)
-
-    def _save(self, place: RecordingPlace, recording: OpenRecording) -> None:
-        from pytest_chatprompt.runs.usage import add_replayed  # noqa: PLC0415
-
-        add_replayed(self._item, place.path, recording)
-        place.save(recording, self.api.redactor)
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
