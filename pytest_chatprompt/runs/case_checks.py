@@ -1,55 +1,41 @@
 """The checks of one eval item, and its judge: parsed, graded, and reported together."""
 
 from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.case import case_in_test
+from pytest_chatprompt.cases.case import EvalCase, case_in_test
 from pytest_chatprompt.cases.origin import find_running_test
-from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.errors import CheckFailedError
-from pytest_chatprompt.errors import EvalFileWarning
-from pytest_chatprompt.errors import PayloadWarning
-from pytest_chatprompt.grading.check import SentData
-from pytest_chatprompt.grading.check import sent_data
-from pytest_chatprompt.grading.grade import GradedCheck
-from pytest_chatprompt.grading.grade import describe_failures
-from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.judge import JudgePrompt
-from pytest_chatprompt.grading.judge import LlmRubric
-from pytest_chatprompt.grading.judge import PromptFile
-from pytest_chatprompt.grading.judge import judge_questions
-from pytest_chatprompt.grading.parsing import CaseCheck
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning, PayloadWarning
+from pytest_chatprompt.grading.check import SentData, sent_data
+from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
+from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, judge_questions
+from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.attachments import AttachmentError
-from pytest_chatprompt.providers.context import SendContext
-from pytest_chatprompt.providers.context import use_context
-from pytest_chatprompt.providers.response import Provider
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.runs.item import ENDED_EARLY
-from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.item import failed_checks_key
-from pytest_chatprompt.runs.item import graded_checks_key
+from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
-from typing import TYPE_CHECKING
-import pytest
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.live.judging import Judging
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.live.sending import SentExchange
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
 
 @dataclass(slots=True)
 class CaseChecks:

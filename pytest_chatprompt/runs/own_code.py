@@ -4,23 +4,21 @@ Nothing else leaves this process meanwhile. What went wrong fails the test, even
 """
 
 from __future__ import annotations
+
+import os
+import warnings
 from contextlib import ExitStack
-from pytest_chatprompt.capture.guard import ConnectionAttempts
-from pytest_chatprompt.capture.guard import Owner
-from pytest_chatprompt.capture.guard import Tell
-from pytest_chatprompt.capture.guard import run_as
-from pytest_chatprompt.capture.guard import running_owner
-from pytest_chatprompt.capture.guard import take_report_of_forks
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner, take_report_of_forks
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
-from typing import Final
-from typing import TYPE_CHECKING
-import os
-import pytest
-import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.providers.context import Budget

@@ -5,62 +5,48 @@ graded as that of any other case: by the checks, then by the hook. Fixtures look
 """
 
 from __future__ import annotations
+
+import traceback
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
-from pytest_chatprompt.errors import BudgetError
-from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.errors import CheckFailedError
-from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.errors import RequestCancelledError
-from pytest_chatprompt.grading.grade import AttemptOutcome
-from pytest_chatprompt.grading.grade import RequiredPasses
+from pytest_chatprompt.errors import (
+    BudgetError,
+    CheckError,
+    CheckFailedError,
+    ProviderError,
+    ReplayError,
+    RequestCancelledError,
+)
+from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.results.records import AttemptResult
-from pytest_chatprompt.results.records import CheckResult
-from pytest_chatprompt.results.records import RepeatsResult
-from pytest_chatprompt.results.records import check_result
-from pytest_chatprompt.results.texts import describe_repeats
-from pytest_chatprompt.results.texts import repeats_result
-from pytest_chatprompt.runs.case_checks import CaseChecks
-from pytest_chatprompt.runs.case_checks import ask_judge
-from pytest_chatprompt.runs.case_results import judge_results
-from pytest_chatprompt.runs.case_results import notes_of
-from pytest_chatprompt.runs.case_results import response_result
-from pytest_chatprompt.runs.item import ENDED_EARLY
-from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.item import RESPONSE_FIXTURE
-from pytest_chatprompt.runs.item import failed_checks_key
-from pytest_chatprompt.runs.item import is_outage
-from pytest_chatprompt.runs.recordings import raise_if_unusable
-from pytest_chatprompt.runs.recordings import record_repeats
-from pytest_chatprompt.runs.recordings import replay_answer
+from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result
+from pytest_chatprompt.results.texts import describe_repeats, repeats_result
+from pytest_chatprompt.runs.case_checks import CaseChecks, ask_judge
+from pytest_chatprompt.runs.case_results import judge_results, notes_of, response_result
+from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
+from pytest_chatprompt.runs.recordings import raise_if_unusable, record_repeats, replay_answer
 from pytest_chatprompt.runs.report_hooks import user_frames
-from pytest_chatprompt.runs.usage import INTERVAL_PROPERTY
-from pytest_chatprompt.runs.usage import RATE_PROPERTY
-from pytest_chatprompt.runs.usage import add_judge_usage
-from pytest_chatprompt.runs.usage import add_replayed
-from pytest_chatprompt.runs.usage import add_usage
-from pytest_chatprompt.runs.usage import set_properties
+from pytest_chatprompt.runs.usage import (
+    INTERVAL_PROPERTY,
+    RATE_PROPERTY,
+    add_judge_usage,
+    add_replayed,
+    add_usage,
+    set_properties,
+)
 from pytest_chatprompt.snapshots.files import recording_path
-from pytest_chatprompt.wording import shown_path
-from pytest_chatprompt.wording import visible
-from typing import Final
-from typing import TYPE_CHECKING
-import pytest
-import traceback
+from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
