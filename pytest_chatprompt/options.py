@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
@@ -336,3 +337,35 @@ def provider_named_on_command_line(config: pytest.Config) -> bool:
     return config.getoption("chatprompt_provider") is not None or any(
         override.startswith("chatprompt_provider=") for override in overrides
     )
+
+
+def is_eval_file(path: Path, patterns: Sequence[str], root: Path) -> bool:
+    """Whether a file's name says that it is an eval file.
+
+    Args:
+        path: the file.
+        patterns: globs as in pytest's `python_files`: matched with the name, or with the end of the path if they
+            contain a `/`. `**` stands for any number of folders below pytest's root folder, as in `Path.rglob`.
+        root: pytest's root folder.
+    """
+    return any(_matches(path, pattern, root) for pattern in patterns)
+
+
+def _matches(path: Path, pattern: str, root: Path) -> bool:
+    if "/" not in pattern:
+        return fnmatch(path.name, pattern)
+    globs = pattern.removeprefix("./").split("/")
+    if "**" not in globs:
+        return path.match(pattern)
+    # Folders above the root do not count: whether a file is collected must not depend on where the project lies.
+    below = path.relative_to(root) if path.is_relative_to(root) else path
+    return _end_matches(below.parts, globs if globs[-1] != "**" else [*globs, "*"])
+
+
+def _end_matches(parts: Sequence[str], globs: Sequence[str]) -> bool:
+    """Whether the end of a path matches the globs of its folders and its name."""
+    if not globs:
+        return True
+    if globs[-1] == "**":
+        return any(_end_matches(parts[:end], globs[:-1]) for end in range(len(parts) + 1))
+    return bool(parts) and fnmatch(parts[-1], globs[-1]) and _end_matches(parts[:-1], globs[:-1])

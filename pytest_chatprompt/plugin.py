@@ -6,14 +6,14 @@ options; the rooms are imported when the first eval file is collected.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt.eval_file_names import collect_snapshot_folder, is_eval_file
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
@@ -22,6 +22,7 @@ from pytest_chatprompt.options import (
     all_results_key,
     collected_key,
     crashed_key,
+    is_eval_file,
     options_key,
     resolve_options,
     snapshot_dirname,
@@ -247,3 +248,31 @@ def pytest_testnodedown(node: Any) -> None:
         from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(node.config).merge_worker(output)
+
+
+class SnapshotFolder(pytest.Directory):
+    """A folder that holds the snapshots of one eval file, and no tests."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Find no tests."""
+        return ()
+
+
+def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFolder | None:
+    """A collector for a folder of snapshots.
+
+    Returns:
+        `None` if there may be something to collect: a file of another name, a folder, or what the command line names;
+        also if the folder cannot be read, which pytest reports.
+    """
+    if parent.session.isinitpath(path, with_parents=True):
+        return None
+    from pytest_chatprompt.snapshots.files import CASE_FILE_SUFFIXES  # noqa: PLC0415
+
+    try:
+        with os.scandir(path) as entries:
+            if not all(entry.name.endswith(CASE_FILE_SUFFIXES) and entry.is_file() for entry in entries):
+                return None
+    except OSError:
+        return None
+    return SnapshotFolder.from_parent(parent, path=path)

@@ -45,7 +45,6 @@ def test_start_up_imports_nothing_but_pytest() -> None:
     output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert output.split() == [
         "pytest_chatprompt",
-        "pytest_chatprompt.eval_file_names",
         "pytest_chatprompt.fixtures",
         "pytest_chatprompt.hookspecs",
         "pytest_chatprompt.options",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.eval_file_names import is_eval_file
+from pytest_chatprompt.options import is_eval_file
 
 ROOT = Path("/home/evals/project")
 

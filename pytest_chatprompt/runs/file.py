@@ -19,8 +19,7 @@ from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.lint import find_literal_template
 from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_file, written_cases
 from pytest_chatprompt.errors import EvalFileError, SnapshotError
-from pytest_chatprompt.eval_file_names import is_eval_file
-from pytest_chatprompt.options import options_key, snapshot_dirname
+from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems

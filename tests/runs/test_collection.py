@@ -363,7 +363,6 @@ def test_a_run_without_eval_files_imports_only_the_entry_modules(run: Run) -> No
                     ours = {name for name in sys.modules if name.startswith("pytest_chatprompt")}
                     assert ours == {
                         "pytest_chatprompt",
-                        "pytest_chatprompt.eval_file_names",
                         "pytest_chatprompt.fixtures",
                         "pytest_chatprompt.hookspecs",
                         "pytest_chatprompt.options",

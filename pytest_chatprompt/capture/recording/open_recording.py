@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copy
+import re
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import httpx
 
 from pytest_chatprompt.apis.json_body import read_usage
+from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_cost import estimate_tokens
-from pytest_chatprompt.capture.recording.metering import billing_of
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,
@@ -26,8 +28,9 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError, ReplayError
-from pytest_chatprompt.providers.context import Budget, Reservation
-from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, trusted_certificates
+from pytest_chatprompt.providers.context import Budget, Reservation, current_context
+from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
+from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
@@ -386,3 +389,33 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
         content_type = self._response.headers.get("content-type", "")
         self._pending.finish(self._response.status_code, content_type, body, is_complete=is_complete)
+
+
+# Gemini, Bedrock and classic Azure name the model in the path.
+_MODEL_IN_PATH: Final = re.compile(r"/(?:models|model|deployments)/([^/:]+|[^/]+(?=/converse))(?=[:/])")
+
+
+def billing_of(request: httpx.Request) -> Billing | None:
+    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere."""
+    # Most live runs send nothing but what is metered elsewhere.
+    from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415
+    from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
+
+    sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
+    api = find_offline_api(request)
+    if api is None or (sender is not None and current_context().budget is not None):
+        return None
+    model_request = ModelRequest.from_httpx(request)
+    in_path = _MODEL_IN_PATH.search(request.url.raw_path.decode("ascii"))
+    model = model_request.body.get("model")
+    model = unquote(in_path[1]) if in_path else model if isinstance(model, str) else ""
+    if sender is not None:
+        account, vendor = sender.vendor, sender.price_vendor
+    else:
+        account, vendor = getattr(api, "name", ""), getattr(api, "price_vendor", "")
+    return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
+
+
+def billing_of_sent(sent: SentRequest) -> Billing | None:
+    """`billing_of` for a request as tests and snapshots see it."""
+    return billing_of(httpx.Request("POST", sent.url, json=read_body(sent.body)))

@@ -11,8 +11,13 @@ import pytest
 from pytest_chatprompt.apis.ollama import OllamaProvider
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.capture.clients.interceptor import run_now
-from pytest_chatprompt.capture.recording.metering import billing_of, billing_of_sent
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply, replay_or_send
+from pytest_chatprompt.capture.recording.open_recording import (
+    OpenRecording,
+    PendingReply,
+    billing_of,
+    billing_of_sent,
+    replay_or_send,
+)
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError
