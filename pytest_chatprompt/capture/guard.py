@@ -7,6 +7,7 @@ of a pool, belongs to the test that runs. What a test has left behind when it en
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import sysconfig
@@ -92,6 +93,26 @@ class ConnectionAttempts:
         return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
 
 
+def _running_threads() -> set[int | None]:
+    """The identities of the threads that run.
+
+    Not of `sys._current_frames()`: before Python 3.11.8 and 3.12.2 it waits for ever if garbage is collected in it
+    (https://github.com/python/cpython/issues/106883).
+    """
+    return {thread.ident for thread in threading.enumerate()}
+
+
+def _frames() -> Mapping[int, FrameType]:
+    """What each thread runs at the moment; without a collection of garbage meanwhile, for the reason above."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
 @dataclass(eq=False, slots=True)
 class Owner:
     """A test that runs, or one that has ended.
@@ -111,7 +132,7 @@ class Owner:
     has_ended: bool = False
     threads: list[ref[_Thread]] = field(default_factory=list)
     identity: int = field(default_factory=threading.get_ident)
-    earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
+    earlier_threads: set[int | None] = field(default_factory=_running_threads)
 
     def leave_threads(self) -> list[tuple[str, str]]:
         """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
@@ -128,7 +149,7 @@ class Owner:
 
     def _running_places(self) -> dict[_Thread, str]:
         threads = [thread for reference in self.threads if (thread := reference()) is not None]
-        frames = sys._current_frames() if threads else {}
+        frames = _frames() if threads else {}
         return {
             thread: place
             for thread in threads
@@ -264,7 +285,7 @@ def run_for_all() -> Iterator[None]:
     finally:
         _guards.owner.set(before)
         if _guards.running is not None:
-            _guards.running.earlier_threads |= set(sys._current_frames())
+            _guards.running.earlier_threads |= _running_threads()
 
 
 @contextmanager

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 def run(case: CaseRun) -> None:
     """Run a case: all of it, or in a live run up to where its answer is waited for.
 
+    `send_later` queues the request. When the answer is there, `grade_answer` records and grades it; offline it only
+    reports what `grade_request` found.
+
     Raises:
         SnapshotError: what is sent differs from the snapshot, there is none, or it would hold a secret.
         ProviderError: the provider failed.
@@ -53,7 +56,7 @@ def run(case: CaseRun) -> None:
         return
     case.compare()
     case.grade_request()
-    if not case.is_sent_later():
+    if not case.send_later():
         case.grade_answer()
 
 
@@ -205,7 +208,7 @@ class CaseRun:
         if self.checks is not None:
             self.checks.grade_request(self.exchange)
 
-    def is_sent_later(self) -> bool:
+    def send_later(self) -> bool:
         """Whether the live run sends the case once its test is over, and grades its answer then."""
         live = self._live_run
         if live is None or live.answers_of(self.item, self.exchange) is not None:
