@@ -62,6 +62,10 @@ _MOST_HELD: Final = 1_000
 _ROUNDS_HELD: Final = 16
 # A fixture that asks for no others has nothing that ends with the test, unless it has code after its `yield`.
 _HARMLESS: Final = frozenset({"eval_case", "eval_request"})
+# Such a fixture ends nothing itself.
+_ENDLESS: Final = _HARMLESS | {"eval_api", "request"}
+# Whose fixtures no provider of a project can depend on.
+_OURS: Final = ("pytest_chatprompt.", "syrupy")
 
 
 @dataclass(eq=False)
@@ -128,6 +132,8 @@ class LiveRun:
         self._lasting: list[object] = []
         # What fixtures of the item that runs have returned that only know its case.
         self._returned: list[object] = []
+        # Whether fixtures that are not this plugin's end with the item that runs, or later but before the run does.
+        self._ends_with_test = self._ends_before_run = False
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
         self._progress_at = time.monotonic()
@@ -168,6 +174,7 @@ class LiveRun:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._next = None
         self._returned.clear()
+        self._ends_with_test = False
         held = _HeldItem(item, runtestprotocol(item, log=False, nextitem=following))
         if self._next is not None and all(report.passed for report in held.reports):
             case, held.finish, held.asks, held.funcargs = self._next
@@ -213,6 +220,9 @@ class LiveRun:
                 self._lasting.append(value)
         elif _HARMLESS.issuperset(fixturedef.argnames) and not inspect.isgeneratorfunction(fixturedef.func):
             self._returned.append(value)
+        elif _has_end(fixturedef):
+            self._ends_with_test |= request.scope == "function"
+            self._ends_before_run |= request.scope != "function"
         return value
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
@@ -282,7 +292,8 @@ class LiveRun:
     ) -> bool:
         """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
         lasts = any(value is provider for value in (*self._lasting, *self._returned))
-        reason = why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
+        is_alone = not (self._ends_with_test or self._ends_before_run)
+        reason = why_in_its_test(item, provider, compared, judging, api, lasts=lasts, is_alone=is_alone)
         if reason is not None:
             item.stash[not_sent_ahead_key] = reason if self._concurrency > 1 else None
         return reason is not None
@@ -485,3 +496,12 @@ class _TwoPasses:
             return None
         self._live_run.run_item(item, nextitem)
         return True
+
+
+def _has_end(fixturedef: Any) -> bool:
+    """Whether a fixture of the project may undo something when it ends."""
+    function = fixturedef.func
+    if function.__module__.startswith(_OURS):
+        return False
+    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    return yields or not _ENDLESS.issuperset(fixturedef.argnames)

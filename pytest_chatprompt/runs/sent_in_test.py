@@ -32,6 +32,7 @@ def why_in_its_test(  # noqa: PLR0913 - what is known of a case
     api: EvalAPI,
     *,
     lasts: bool,
+    is_alone: bool,
 ) -> str | None:
     """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then.
 
@@ -42,6 +43,7 @@ def why_in_its_test(  # noqa: PLR0913 - what is known of a case
         judging: what a judge is asked; `None` for nothing.
         api: its stand-in of the APIs.
         lasts: whether the provider outlives the test.
+        is_alone: whether no fixture of the project ends before it.
     """
     if isinstance(provider, AgentProvider):
         # In the thread where Ctrl-C arrives.
@@ -57,6 +59,8 @@ def why_in_its_test(  # noqa: PLR0913 - what is known of a case
         return "their provider may end with each of them: give its fixture session scope"
     if api.children.is_open:
         return "their provider needs eval_api, which ends with each of them"
+    if not is_alone:
+        return "their provider is your own, and may need fixtures that end with each of them"
     return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
 
 

@@ -461,3 +461,36 @@ def test_workers_report_each_case_once_in_whatever_distribution(
     result = run(LIVE, "-n", "2", "--dist", distribution)
     result.assert_outcomes(passed=12, failed=2)
     assert sorted(server.last_contents) == sorted([*case_ids(12), "b0", "b1"])
+
+
+@pytest.mark.parametrize("scope", ["function", "module"])
+def test_a_provider_of_ones_own_is_sent_while_the_fixtures_of_its_test_last(
+    live_project: MakeLiveProject, server: Server, scope: str
+) -> None:
+    conftest = f"""
+import os
+import httpx
+
+@pytest.fixture(scope="{scope}", autouse=True)
+def staging():
+    os.environ["TENANT"] = "staging"
+    yield
+    del os.environ["TENANT"]
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    def send(request):
+        tenant = os.environ.get("TENANT", "production")
+        headers = {{"x-tenant": tenant, "authorization": "Bearer k"}}
+        reply = httpx.post("{server.url}/chat/completions", headers=headers, json={{"messages": [request.question]}})
+        return reply.json()["choices"][0]["message"]["content"]
+
+    return send
+"""
+    run = live_project(3, conftest=conftest)
+    result = run(LIVE, "--chatprompt-concurrency=3")
+    result.assert_outcomes(passed=3)
+    assert [headers["x-tenant"] for _, headers, _ in server.requests] == ["staging"] * 3
+    result.stdout.fnmatch_lines(
+        ["3 cases were sent one by one: their provider is your own, and may need fixtures that end with each of them"]
+    )
