@@ -317,9 +317,8 @@ class LiveRun:
         Raises:
             SnapshotError: what the item sends now is not what was sent.
         """
-        if self._graded is None or self._graded.item is not item:
-            return None
-        answers = self._graded.answers
+        graded = self._graded
+        answers = graded.answers if graded is not None and graded.item is item else None
         if answers is not None:
             check_sent(answers.case.place, compared, answers.case.compared)
         return answers
