@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 DEFAULT_CONCURRENCY: Final = 8
-# The formats of reports; `reports.report_formats` writes them.
+# The formats of reports; `reports.formats` writes them.
 REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 
 
