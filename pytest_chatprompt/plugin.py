@@ -60,7 +60,7 @@ def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
     options = config.stash[options_key] = resolve_options(config)
-    config.addinivalue_line("markers", "thread_unsafe: of no effect any more: every answer is graded in the thread of the tests")
+    config.addinivalue_line("markers", "thread_unsafe: has no effect any more, as all answers are graded in one thread")
     if options.live or options.replay:
         from pytest_chatprompt.runs.usage import UsageSummary  # noqa: PLC0415
 
