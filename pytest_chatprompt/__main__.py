@@ -9,34 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
 from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
 from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report, write_report
-from pytest_chatprompt.reports.merge import (
-    MergeError,
-    merge_recordings,
-    merge_runs,
-    removal_lines,
-    unsettled_lines,
-    unused_lines,
-)
-from pytest_chatprompt.results.records import RunResults, gone_snapshots, unsettled_files, unused_snapshots
-from pytest_chatprompt.snapshots.files import is_recording
+from pytest_chatprompt.reports.merge import MergeError, merge_recordings, merge_runs, unsettled_lines, unused_lines
+from pytest_chatprompt.results.records import unsettled_files, unused_snapshots
+from pytest_chatprompt.snapshots.files import atomic_write, is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
-from pytest_chatprompt.snapshots.unused import RemovalError, checked_paths, remove_unused
-from pytest_chatprompt.wording import count, shown_path, visible, visible_line
+from pytest_chatprompt.wording import count, visible, visible_line
 
 OK: Final = 0
 WORSE: Final = 1
 UNUSED: Final = 1
-_ERRORS: Final = (
-    ReportError,
-    MergeError,
-    RemovalError,
-    RevisionError,
-    OSError,
-    UnicodeDecodeError,
-)
+_ERRORS: Final = (ReportError, MergeError, RevisionError, OSError, UnicodeDecodeError)
 # What argparse exits with.
 USAGE_ERROR: Final = 2
 
@@ -87,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("before", type=Path, metavar="BEFORE.json", help="the report of the first run")
     compare.add_argument("after", type=Path, metavar="AFTER.json", help="the report of the second run")
+    compare.add_argument("-o", dest="page", type=Path, metavar="PATH.html", help="write both runs as a page, too")
     compare.set_defaults(run=_compare)
     merge = commands.add_parser(
         "merge",
@@ -109,18 +94,6 @@ def _parser() -> argparse.ArgumentParser:
         "For recordings: the folder of the project",
     )
     merge.add_argument(
-        "--snapshot-update",
-        dest="is_update",
-        action="store_true",
-        help="remove the snapshots of eval files that no shard uses; run it in pytest's root folder",
-    )
-    merge.add_argument(
-        "--chatprompt-remove-unused",
-        dest="removes_all",
-        action="store_true",
-        help="remove the snapshots of own code and the recordings that no shard uses, too, if all tests passed",
-    )
-    merge.add_argument(
         "--snapshot-warn-unused",
         dest="only_warns",
         action="store_true",
@@ -131,8 +104,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
-    comparison = compare_runs(read_report(options.before), read_report(options.after))
-    lines = list(comparison_lines(comparison, (str(options.before), str(options.after))))
+    if options.page is not None and options.page.suffix != ".html":
+        raise ReportError(f"{options.page} has another suffix than .html, and a comparison is written as a page")
+    after = read_report(options.after)
+    comparison = compare_runs(read_report(options.before), after, (str(options.before), str(options.after)))
+    lines = list(comparison_lines(comparison))
+    if options.page is not None:
+        from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
+
+        options.page.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(options.page.absolute(), render_page(after, comparison))
+        lines += ["", f"wrote {options.page}"]
     return lines, WORSE if comparison.of_kind("worse") else OK
 
 
@@ -147,36 +129,11 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         if problem := write_report(path, run):
             raise MergeError(f"cannot write {path}: {problem}")
     counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
-    unused, status = _settle_unused(run, options)
-    return [*(f"wrote {path}: {counts}" for path in options.outputs), *unused], status
-
-
-def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[str], int]:
-    """Report the snapshots that no shard uses, or remove them, as one run of all tests does."""
-    names, gone = unused_snapshots(run.snapshots), gone_snapshots(run.snapshots)
-    lines: list[str] = []
-    if names and (options.is_update or options.removes_all):
-        root = Path.cwd()
-        file = next(each.path for each in run.snapshots if each.unused and not each.left_out)
-        if not (root / file).exists():
-            raise MergeError(f"{file} is not in {root}; merge in pytest's root folder to remove its snapshots")
-        paths = checked_paths(names, root)
-        has_passed = all(result.outcome in ("passed", "skipped") for result in run.results)
-        removes_all = options.removes_all and has_passed
-        removable = paths if removes_all else checked_paths(gone, root) if options.is_update else []
-        used = (result.snapshot.path for result in run.results if result.snapshot is not None)
-        # Reports do not say where an ordinary test has its recording.
-        requests = [request for result in run.results for request in result.requests]
-        sent = (request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in requests)
-        folders = {(root / name).parent for name in used}
-        removal = remove_unused(paths, removable, root, folders, {}, sent_somewhere=sent)
-        lines += removal_lines(removal, root)
-        names = [shown_path(path, root) for path in removal.left]
-        if names and options.removes_all:
-            lines.append("Not all tests of these reports passed, so nothing of this was removed:")
-    lines += [*unused_lines(names, gone), *unsettled_lines(unsettled_files(run.snapshots))]
-    # Unused recordings alone are no failure, and an update only reports what it leaves.
-    is_failure = not (options.only_warns or options.is_update or all(is_recording(Path(name)) for name in names))
+    unused = unused_snapshots(run.snapshots)
+    # Unused recordings alone are no failure.
+    is_failure = not (options.only_warns or all(is_recording(Path(name)) for name in unused))
+    lines = [f"wrote {path}: {counts}" for path in options.outputs]
+    lines += [*unused_lines(unused), *unsettled_lines(unsettled_files(run.snapshots))]
     return lines, UNUSED if is_failure else OK
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.vscode import VSCodeProvider
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+
 T = TypeVar("T")
 
 _SUFFIX: Final = "_provider"
@@ -158,87 +159,77 @@ def _available_providers(error: pytest.FixtureLookupError) -> set[str]:
     return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
 
 
-def _make(name: str) -> Any:
+def _built_in(name: str) -> Iterator[Any]:
     """Make a built-in provider with its defaults."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
-    provider_class: Any = PROVIDERS[name]
-    return provider_class()
-
-
-def _make_and_close(name: str) -> Iterator[Any]:
-    """Make a built-in chat provider with its defaults, and close its connections at the end of the run."""
-    provider = _make(name)
-    yield provider
-    provider.close()
+    yield PROVIDERS[name]()
 
 
 @pytest.fixture(scope="session")
 def azure_provider() -> Iterator[AzureProvider]:
     """Azure OpenAI with its defaults; key and endpoint come from the environment."""
-    yield from _make_and_close("azure")
+    yield from _built_in("azure")
 
 
 @pytest.fixture(scope="session")
 def openai_provider() -> Iterator[OpenAIProvider]:
     """OpenAI with its defaults; the key comes from the environment."""
-    yield from _make_and_close("openai")
+    yield from _built_in("openai")
 
 
 @pytest.fixture(scope="session")
 def openai_responses_provider() -> Iterator[OpenAIResponsesProvider]:
     """OpenAI's Responses API with its defaults; the key comes from the environment."""
-    yield from _make_and_close("openai_responses")
+    yield from _built_in("openai_responses")
 
 
 @pytest.fixture(scope="session")
 def anthropic_provider() -> Iterator[AnthropicProvider]:
     """Anthropic with its defaults; the key comes from the environment."""
-    yield from _make_and_close("anthropic")
+    yield from _built_in("anthropic")
 
 
 @pytest.fixture(scope="session")
 def gemini_provider() -> Iterator[GeminiProvider]:
     """Gemini with its defaults; the key comes from the environment."""
-    yield from _make_and_close("gemini")
+    yield from _built_in("gemini")
 
 
 @pytest.fixture(scope="session")
 def bedrock_provider() -> Iterator[BedrockProvider]:
     """Amazon Bedrock with its defaults; key or credentials, and the region, are those of AWS's tools."""
-    yield from _make_and_close("bedrock")
+    yield from _built_in("bedrock")
 
 
 @pytest.fixture(scope="session")
 def ollama_provider() -> Iterator[OllamaProvider]:
     """Ollama on this machine with its defaults; it needs no key."""
-    yield from _make_and_close("ollama")
+    yield from _built_in("ollama")
 
 
 @pytest.fixture(scope="session")
 def openrouter_provider() -> Iterator[OpenRouterProvider]:
     """OpenRouter with its defaults; the key comes from the environment."""
-    yield from _make_and_close("openrouter")
+    yield from _built_in("openrouter")
 
 
 @pytest.fixture(scope="session")
 def mistral_provider() -> Iterator[MistralProvider]:
     """Mistral with its defaults; the key comes from the environment."""
-    yield from _make_and_close("mistral")
+    yield from _built_in("mistral")
 
 
 @pytest.fixture(scope="session")
-def vscode_provider() -> VSCodeProvider:
+def vscode_provider() -> Iterator[VSCodeProvider]:
     """VS Code's agent with its defaults."""
-    provider: VSCodeProvider = _make("vscode")
-    return provider
+    yield from _built_in("vscode")
 
 
 @pytest.fixture(scope="session")
-def codex_provider() -> CodexProvider:
+def codex_provider() -> Iterator[CodexProvider]:
     """Codex with its defaults."""
-    provider: CodexProvider = _make("codex")
-    return provider
+    yield from _built_in("codex")
 
 
 @pytest.fixture(scope="session")
@@ -315,8 +306,8 @@ def eval_snapshot(
 ) -> SnapshotAssertion:
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
     __tracebackhide__ = True
-    from pytest_chatprompt.runs.own_snapshots import wrap_snapshot  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.runs.snapshot_fixture import wrap_snapshot  # noqa: PLC0415
 
     EvalSession.get(request.config)
     return _once(request, "eval_snapshot", lambda: wrap_snapshot(request, snapshot, eval_masks))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.formats` writes them.
@@ -21,9 +22,8 @@ def resolve_report_path(config: pytest.Config, text: str) -> Path:
     """The file of a report, relative to where pytest was started, as that of `--junitxml`."""
     path = config.invocation_params.dir / Path(text).expanduser()
     if path.suffix not in REPORT_SUFFIXES:
-        *others, last = REPORT_SUFFIXES
         raise pytest.UsageError(
-            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(others)} or {last}"
+            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(REPORT_SUFFIXES)}"
         )
     if path.is_dir():
         raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")
@@ -53,53 +53,42 @@ def parse_allowed_host(host: str) -> str:
 
 def parse_placeholders(names: list[str] | None) -> tuple[str, ...] | None:
     """The names of environment variables, which are none for the word `none`; `None` if the ini value is not there."""
-    if names is None:
-        return None
-    for name in names:
+    for name in names or ():
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise pytest.UsageError(
                 f"chatprompt_placeholders: {name!r} is not the name of an environment variable; "
                 "list names, such as GROQ_API_KEY, without values; or write none"
             )
-    return () if names == ["none"] else tuple(names)
+    return None if names is None else () if names == ["none"] else tuple(names)
 
 
-def resolve_concurrency(config: pytest.Config) -> int:
-    """How many requests may be in flight at once, at least 1."""
-    option = config.getoption("chatprompt_concurrency")
-    name = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
-    value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
-    return _whole_number(name, value)
-
-
-def resolve_repeat(config: pytest.Config) -> int | None:
-    """How often each case is sent, at least 1; `None` if the option is not given."""
-    value = config.getoption("chatprompt_repeat")
-    return None if value is None else _whole_number("--chatprompt-repeat", value)
-
-
-def _whole_number(name: str, value: str | int) -> int:
-    try:
-        number = int(value)
-    except ValueError:
-        number = 0
-    if number < 1:
+def parse_count(name: str, value: str | None, default: T) -> int | T:
+    """A whole number from 1; the default if there is none."""
+    if value is None:
+        return default
+    if not (value.isdecimal() and int(value)):
         raise pytest.UsageError(f"{name} must be a whole number from 1, but is {value!r}")
-    return number
+    return int(value)
+
+
+def option_or_ini(config: pytest.Config, name: str) -> tuple[str, str | None]:
+    """The option if it is given, else the ini value; with what it is called."""
+    option = config.getoption(f"chatprompt_{name}")
+    if option is not None:
+        return f"--chatprompt-{name.replace('_', '-')}", option
+    return f"chatprompt_{name}", config.getini(f"chatprompt_{name}") or None
 
 
 def resolve_budget_usd(config: pytest.Config) -> float | None:
     """What the run may cost, in US dollars; `None` for no limit."""
-    option = config.getoption("chatprompt_budget_usd")
-    name = "--chatprompt-budget-usd" if option is not None else "chatprompt_budget_usd"
-    value = option if option is not None else config.getini("chatprompt_budget_usd")
+    name, value = option_or_ini(config, "budget_usd")
     if not value:
         return None
     try:
         budget = float(value)
     except ValueError:
         budget = math.nan
-    if not (math.isfinite(budget) and budget > 0):
+    if not 0 < budget < math.inf:
         raise pytest.UsageError(f"{name} must be a number above 0, in US dollars, but is {value!r}")
     if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
         raise pytest.UsageError(
@@ -127,58 +116,6 @@ _CONCURRENCY: Final = f"how many requests of a live run may be in flight at once
 _BUDGET: Final = "send nothing more in a live run once this much was spent, in US dollars"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of one run.
-
-    Args:
-        provider: the provider that the command line names for every case; `None` if it names none.
-        default_provider: the provider of cases that name none.
-        judge: the provider that judges.
-        judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
-        live: whether requests go to the real APIs.
-        concurrency: how many requests of a live run may be in flight at once, at least 1.
-        budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
-        estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
-        repeat: how often each case is sent in a live run; `None` for what its file says.
-        record: whether a live run writes what the APIs reply beside the snapshots.
-        against: the git revision whose snapshots are compared with; `None` for the files on disk.
-        replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
-        remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
-        show: whether the run prints what is sent, and compares nothing.
-        reports: the files of reports to write, absolute.
-        file_patterns: globs of the files that are collected.
-        guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
-        system_prompt: the project's default system prompt; `None` if not set.
-        allowed_secrets: patterns of texts that are not secrets.
-        allowed_hosts: hosts that tests of own code may reach, by name or address.
-        placeholders: environment variables that are set offline where they are not; `None` for the default.
-    """
-
-    provider: str | None
-    default_provider: str
-    judge: str
-    judge_template: str | None
-    live: bool
-    concurrency: int
-    budget_usd: float | None
-    estimates: bool
-    repeat: int | None
-    record: bool
-    replay: bool
-    against: str | None
-    remove_unused: bool
-    show: bool
-    reports: tuple[Path, ...]
-    file_patterns: tuple[str, ...]
-    guideline_patterns: tuple[str, ...] | None
-    system_prompt: str | None
-    allowed_secrets: tuple[re.Pattern[str], ...]
-    allowed_hosts: tuple[str, ...]
-    placeholders: tuple[str, ...] | None
-
-
-options_key: Final = pytest.StashKey[Options]()
 # A report on all tests, with what they sent, sets it before the first one runs.
 all_results_key: Final = pytest.StashKey[bool]()
 # What each collector of the run has collected, before options and other plugins drop any of it.
@@ -270,53 +207,79 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
 
-def resolve_options(config: pytest.Config) -> Options:
-    """Read the options of a run.
+class Options:
+    """The options of one run.
 
     Raises:
         pytest.UsageError: an invalid value, or options that exclude each other.
-    """
-    provider = config.getoption("chatprompt_provider")
-    if provider is not None and not provider.strip():
-        from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
-        raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
-    live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
-    if record and not live:
-        raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
-    # Nothing is sent where pytest only collects.
-    estimates = bool(live and config.option.collectonly)
-    patterns = config.getini("chatprompt_guideline_patterns")
-    default_provider = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
-    against = config.getoption("chatprompt_against")
-    if against is not None:
-        _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
-    if config.getoption("chatprompt_show"):
-        others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
-        _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
-    return Options(
-        provider=provider,
-        default_provider=default_provider,
-        judge=config.getini("chatprompt_judge") or default_provider,
-        judge_template=config.getini("chatprompt_judge_template") or None,
-        live=live and not estimates,
-        concurrency=resolve_concurrency(config),
-        budget_usd=resolve_budget_usd(config) if live else None,
-        estimates=estimates,
-        repeat=resolve_repeat(config),
-        record=record,
-        replay=replay,
-        against=against,
-        remove_unused=config.getoption("chatprompt_remove_unused"),
-        show=config.getoption("chatprompt_show"),
-        reports=tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports")),
-        file_patterns=tuple(config.getini("chatprompt_files")),
-        guideline_patterns=tuple(patterns) if patterns else None,
-        system_prompt=config.getini("chatprompt_system_prompt"),
-        allowed_secrets=tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
-        allowed_hosts=tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts"))),
-        placeholders=parse_placeholders(config.getini("chatprompt_placeholders")),
-    )
+    Attributes:
+        provider: the provider that the command line names for every case; `None` if it names none.
+        default_provider: the provider of cases that name none.
+        judge: the provider that judges.
+        judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
+        live: whether requests go to the real APIs.
+        concurrency: how many requests of a live run may be in flight at once, at least 1.
+        budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
+        estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
+        repeat: how often each case is sent in a live run; `None` for what its file says.
+        record: whether a live run writes what the APIs reply beside the snapshots.
+        against: the git revision whose snapshots are compared with; `None` for the files on disk.
+        replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
+        remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
+        show: whether the run prints what is sent, and compares nothing.
+        reports: the files of reports to write, absolute.
+        file_patterns: globs of the files that are collected.
+        guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
+        system_prompt: the project's default system prompt; `None` if not set.
+        allowed_secrets: patterns of texts that are not secrets.
+        allowed_hosts: hosts that tests of own code may reach, by name or address.
+        placeholders: environment variables that are set offline where they are not; `None` for the default.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        provider: str | None = config.getoption("chatprompt_provider")
+        if provider is not None and not provider.strip():
+            from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
+
+            raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
+        live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
+        if record and not live:
+            raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
+        # Nothing is sent where pytest only collects.
+        estimates = bool(live and config.option.collectonly)
+        patterns = config.getini("chatprompt_guideline_patterns")
+        default_provider: str = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
+        against: str | None = config.getoption("chatprompt_against")
+        if against is not None:
+            _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
+        if config.getoption("chatprompt_show"):
+            others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
+            _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
+        self.provider = provider
+        self.default_provider = default_provider
+        self.judge: str = config.getini("chatprompt_judge") or default_provider
+        self.judge_template: str | None = config.getini("chatprompt_judge_template") or None
+        self.live: bool = live and not estimates
+        self.concurrency = parse_count(*option_or_ini(config, "concurrency"), DEFAULT_CONCURRENCY)
+        self.budget_usd = resolve_budget_usd(config) if live else None
+        self.estimates = estimates
+        self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"), None)
+        self.record: bool = record
+        self.replay: bool = replay
+        self.against = against
+        self.remove_unused: bool = config.getoption("chatprompt_remove_unused")
+        self.show: bool = config.getoption("chatprompt_show")
+        self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports"))
+        self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
+        self.guideline_patterns: tuple[str, ...] | None = tuple(patterns) if patterns else None
+        self.system_prompt: str | None = config.getini("chatprompt_system_prompt")
+        self.allowed_secrets = tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets")))
+        self.allowed_hosts = tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts")))
+        self.placeholders = parse_placeholders(config.getini("chatprompt_placeholders"))
+
+
+options_key: Final = pytest.StashKey[Options]()
 
 
 def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
@@ -348,24 +311,14 @@ def is_eval_file(path: Path, patterns: Sequence[str], root: Path) -> bool:
             contain a `/`. `**` stands for any number of folders below pytest's root folder, as in `Path.rglob`.
         root: pytest's root folder.
     """
-    return any(_matches(path, pattern, root) for pattern in patterns)
+    return any(
+        _end_matches(path, pattern, root) if "/" in pattern else fnmatch(path.name, pattern) for pattern in patterns
+    )
 
 
-def _matches(path: Path, pattern: str, root: Path) -> bool:
-    if "/" not in pattern:
-        return fnmatch(path.name, pattern)
-    globs = pattern.removeprefix("./").split("/")
-    if "**" not in globs:
-        return path.match(pattern)
+def _end_matches(path: Path, pattern: str, root: Path) -> bool:
+    from wcmatch import glob  # noqa: PLC0415
+
     # Folders above the root do not count: whether a file is collected must not depend on where the project lies.
     below = path.relative_to(root) if path.is_relative_to(root) else path
-    return _end_matches(below.parts, globs if globs[-1] != "**" else [*globs, "*"])
-
-
-def _end_matches(parts: Sequence[str], globs: Sequence[str]) -> bool:
-    """Whether the end of a path matches the globs of its folders and its name."""
-    if not globs:
-        return True
-    if globs[-1] == "**":
-        return any(_end_matches(parts[:end], globs[:-1]) for end in range(len(parts) + 1))
-    return bool(parts) and fnmatch(parts[-1], globs[-1]) and _end_matches(parts[:-1], globs[:-1])
+    return glob.globmatch(below, f"**/{pattern.removeprefix('./')}", flags=glob.GLOBSTAR | glob.DOTGLOB)

@@ -6,7 +6,6 @@ options; the rooms are imported when the first eval file is collected.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
@@ -14,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_chatprompt import hookspecs
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
     SCHEMA_NAME,
+    Options,
     add_options,
     all_results_key,
     collected_key,
     crashed_key,
     is_eval_file,
     options_key,
-    resolve_options,
     snapshot_dirname,
     snapshot_folders_key,
 )
@@ -32,8 +32,8 @@ from pytest_chatprompt.options import (
 if TYPE_CHECKING:
     from pytest_chatprompt.runs.file import EvalFile
 
+
 # Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
-import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 
@@ -59,10 +59,10 @@ def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
-    options = config.stash[options_key] = resolve_options(config)
+    options = config.stash[options_key] = Options(config)
     config.addinivalue_line("markers", "thread_unsafe: has no effect any more, as all answers are graded in one thread")
     if options.live or options.replay:
-        from pytest_chatprompt.runs.usage import UsageSummary  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
         _register_answers(config)
@@ -118,7 +118,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     if path.parent.name not in _snapshot_dirnames(parent.config):
         return None
     parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
-    return collect_snapshot_folder(path, parent)
+    # What the command line names is collected, wherever it is.
+    is_named = parent.session.isinitpath(path, with_parents=True)
+    return None if is_named else SnapshotFolder.from_parent(parent, path=path)
 
 
 def _snapshot_dirnames(config: pytest.Config) -> set[str]:
@@ -160,15 +162,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Forget what was collected; `UnusedSnapshots` has read it."""
     session.config.stash.setdefault(collected_key, []).clear()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Have the hooks that tell tests apart from the first test on, if one of them asks for `eval_api`."""
-    if any("eval_api" in getattr(item, "fixturenames", ()) for item in session.items):
-        from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
-
-        EvalSession.get(session.config)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -231,7 +224,7 @@ def pytest_configure_node(node: Any) -> None:
     """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
     manager = node.config.pluginmanager
     if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.runs.stop_signal import LostCases, StopSignal  # noqa: PLC0415
+        from pytest_chatprompt.runs.live_workers import LostCases, StopSignal  # noqa: PLC0415
 
         manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
         manager.register(LostCases(), "chatprompt-lost-cases")
@@ -256,23 +249,3 @@ class SnapshotFolder(pytest.Directory):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Find no tests."""
         return ()
-
-
-def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFolder | None:
-    """A collector for a folder of snapshots.
-
-    Returns:
-        `None` if there may be something to collect: a file of another name, a folder, or what the command line names;
-        also if the folder cannot be read, which pytest reports.
-    """
-    if parent.session.isinitpath(path, with_parents=True):
-        return None
-    from pytest_chatprompt.snapshots.files import CASE_FILE_SUFFIXES  # noqa: PLC0415
-
-    try:
-        with os.scandir(path) as entries:
-            if not all(entry.name.endswith(CASE_FILE_SUFFIXES) and entry.is_file() for entry in entries):
-                return None
-    except OSError:
-        return None
-    return SnapshotFolder.from_parent(parent, path=path)

@@ -32,7 +32,6 @@ from pytest_chatprompt.apis.vendor_api import (
     MediaSupport as MediaSupport,
     Payload as Payload,
     PreparedRequest as PreparedRequest,
-    PreviewedBody as PreviewedBody,
     SettingField as SettingField,
     VendorAPI as VendorAPI,
 )
@@ -48,6 +47,7 @@ from pytest_chatprompt.cases.message import (
     FunctionCall as FunctionCall,
     ImagePart as ImagePart,
     Part as Part,
+    RawPart as RawPart,
     Role as Role,
     TextPart as TextPart,
     ToolCall as ToolCall,
@@ -114,5 +114,4 @@ from pytest_chatprompt.providers.response import (
 )
 from pytest_chatprompt.snapshots.assertion import ChatPromptSnapshotExtension as ChatPromptSnapshotExtension
 from pytest_chatprompt.text.files import ResolvedFile as ResolvedFile
-from pytest_chatprompt.text.shared_texts import SharedTexts as SharedTexts, TextPiece as TextPiece
 from pytest_chatprompt.text.yaml import Position as Position

@@ -64,7 +64,6 @@ UNUSED_PLUGINS = (
     "anyio",
     "asyncio",
     "timeout",
-    "repeat",
     "pytest-split",
     "xdist.looponfail",
     "doctest",

@@ -59,6 +59,7 @@ forked_runs = pytest.mark.usefixtures("pytester", "_forked_runs")
         "compare 1,000 with three checks each",
         "live 300 at N=64, against comparing them offline",
         "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
+        "live 200 of 200 ms at N=50 with an override of eval_request, against none (seconds)",
     ],
 )
 @forked_runs

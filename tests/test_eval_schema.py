@@ -106,7 +106,7 @@ def test_every_example_fits_its_own_key() -> None:
 def test_editors_propose_the_built_in_providers_and_accept_others() -> None:
     proposed, *_ = SCHEMA["$defs"]["SharedKeys.provider"]["anyOf"]
     assert proposed == {"enum": list(PROVIDERS)}
-    assert set(PROVIDERS) < set(SCHEMA["$defs"]["SharedKeys.settings"]["properties"])
+    assert set(PROVIDERS) < set(SCHEMA["$defs"]["SharedKeys.settings"]["anyOf"][0]["properties"])
     for name in ("ollama", "my target", ["azure", "ollama"]):
         assert schema_problems(with_case(provider=name, settings={"ollama": {"seed": 1}})) == []
     assert schema_problems(with_case(settings={"ollama": {"sed": 1}})) != []

@@ -14,10 +14,9 @@ import pytest
 
 from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.reports.formats import FORMATS
-from pytest_chatprompt.reports.merge import MergeError, merge_runs, removal_lines, unsettled_lines, unused_lines
+from pytest_chatprompt.reports.merge import MergeError, merge_runs, unsettled_lines, unused_lines
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotResult, SnapshotUses
-from pytest_chatprompt.snapshots.unused import Removal
 from tests.git_repository import Git, commit_all
 from tests.reports.results import answered
 from tests.runs.conftest import Run, case_ids, eval_file, run
@@ -50,6 +49,19 @@ def test_compare_exits_with_1_where_a_case_got_worse(
     write(folder / "b.json", answered("x").model_copy(update={"outcome": outcome}), answered("new", outcome="failed"))
     assert main(["compare", "a.json", "b.json"]) == status
     assert capsys.readouterr().out.splitlines()[0] == headline
+
+
+def test_compare_writes_a_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder / "a.json", answered("x", text="In 14 days."))
+    write(folder / "b.json", answered("x", text="In 30 days."))
+    assert main(["compare", "a.json", "b.json", "-o", "new/compare.html"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "wrote new/compare.html"
+    page = (folder / "new/compare.html").read_text(encoding="utf-8")
+    assert "<h1>0 worse, 0 better, 1 changed, 0 the same, 0 new, 0 gone</h1>" in page
+    assert main(["compare", "a.json", "b.json", "-o", "compare.md"]) == 2
+    assert capsys.readouterr().err == (
+        "error: compare.md has another suffix than .html, and a comparison is written as a page\n"
+    )
 
 
 def test_what_is_no_report_is_an_error_on_the_standard_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,12 +172,10 @@ def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
 UNUSED = "__snapshots__/a.eval/gone[openai].yaml"
 
 
-def write_shards(
-    folder: Path, *left_out: str, unused: tuple[str, ...] = (UNUSED,), gone: tuple[str, ...] = (UNUSED,)
-) -> list[str]:
+def write_shards(folder: Path, *left_out: str, unused: tuple[str, ...] = (UNUSED,)) -> list[str]:
     """The reports of shards, each of which left out a test of the same file; gives their names."""
     for number, name in enumerate(left_out):
-        uses = SnapshotUses(path="a.eval.yaml", left_out=(name,), unused=unused, gone=gone)
+        uses = SnapshotUses(path="a.eval.yaml", left_out=(name,), unused=unused)
         run = RunResults(results=(answered(f"c{number}"),), snapshots=(uses,))
         (folder / f"{number}.json").write_text(FORMATS[".json"](run), encoding="utf-8")
     return [f"{number}.json" for number in range(len(left_out))]
@@ -188,74 +198,32 @@ def test_merge_reports_what_no_shard_uses_and_exits_with_1(
         "wrote all.json: 2 tests of 2 reports",
         "1 snapshot unused: no test of these reports uses it.",
         f"  {UNUSED}",
-        "Merge with --snapshot-update in pytest's root folder to remove it.",
+        "Run all tests at once with --chatprompt-remove-unused to remove it.",
     ]
     assert path.exists()
     assert json.loads((folder / "all.json").read_text())["snapshots"] == [
-        {"path": "a.eval.yaml", "left_out": [], "unused": [UNUSED], "gone": [UNUSED]}
+        {"path": "a.eval.yaml", "left_out": [], "unused": [UNUSED]}
     ]
-
-
-def test_merge_with_snapshot_update_removes_what_no_shard_uses(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_unused(folder)
-    arguments = ["merge", *write_shards(folder, "c0", "c1"), "-o", "all.json", "--snapshot-update"]
-    assert main(arguments) == 2
-    assert capsys.readouterr().err == (
-        f"error: a.eval.yaml is not in {folder}; merge in pytest's root folder to remove its snapshots\n"
-    )
-    (folder / "a.eval.yaml").touch()
-    assert main(arguments) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "1 snapshot removed: no test of these reports uses it.",
-        f"  {UNUSED}",
-    ]
-    assert not path.parent.exists()
-    assert main(arguments) == 0
-    assert "removed" not in capsys.readouterr().out
 
 
 def test_merge_calls_nothing_unused_while_a_test_is_in_no_report(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_unused(folder)
-    for options in ([], ["--snapshot-update"]):
-        assert main(["merge", *write_shards(folder, "c1", "c1"), "-o", "all.json", *options]) == 0
-        assert capsys.readouterr().out.splitlines()[1:] == [
-            "The unused snapshots of 1 file are not known: 1 test ran in none of these reports, "
-            "or did not pass, such as a.eval.yaml::c1"
-        ]
-    assert path.exists()
+    assert main(["merge", *write_shards(folder, "c1", "c1"), "-o", "all.json"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "The unused snapshots of 1 file are not known: 1 test ran in none of these reports, "
+        "or did not pass, such as a.eval.yaml::c1"
+    ]
 
 
 def test_unused_recordings_alone_are_no_failure_of_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shards = write_shards(folder, "c0", "c1", unused=(RECORDING.format("gone"),), gone=())
+    shards = write_shards(folder, "c0", "c1", unused=(RECORDING.format("gone"),))
     assert main(["merge", *shards, "-o", "all.json"]) == 0
     assert "1 snapshot unused" in capsys.readouterr().out
 
 
-def test_merge_removes_what_is_no_eval_files_and_recordings_with_the_option_of_a_run_alone(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_unused(folder)
-    (folder / "a.eval.yaml").touch()
-    arguments = ["merge", *write_shards(folder, "c0", "c1", gone=()), "-o", "all.json"]
-    assert main([*arguments, "--snapshot-update"]) == 0
-    hint = "Merge with --chatprompt-remove-unused in pytest's root folder to remove it."
-    assert capsys.readouterr().out.splitlines()[-1] == hint
-    assert path.exists()
-    failed = RunResults(results=(answered("x", outcome="failed"),))
-    (folder / "2.json").write_text(FORMATS[".json"](failed), encoding="utf-8")
-    assert main(["merge", *arguments[1:3], "2.json", "-o", "all.json", "--chatprompt-remove-unused"]) == 1
-    assert "Not all tests of these reports passed, so nothing of this was removed:" in capsys.readouterr().out
-    assert path.exists()
-    assert main([*arguments, "--chatprompt-remove-unused"]) == 0
-    assert not path.exists()
-
-
-def test_merge_settles_what_four_shards_left_to_it_as_one_run_does(
-    run: Run, monkeypatch: pytest.MonkeyPatch, use_plugin: Callable[[str], None]
+def test_merge_tells_what_four_shards_do_not_use(
+    run: Run, capsys: pytest.CaptureFixture[str], use_plugin: Callable[[str], None]
 ) -> None:
     use_plugin("pytest-split")
     own = (
@@ -273,14 +241,14 @@ def test_merge_settles_what_four_shards_left_to_it_as_one_run_does(
             passed=2, deselected=6
         )
     assert run.snapshots() == sorted([*before, *extra])
-    monkeypatch.chdir(run.path)
-    assert main(["merge", *reports[:3], "-o", "all.json", "--snapshot-update"]) == 0
+    *first, fourth, merged = [str(run.path / name) for name in (*reports, "all.json")]
+    capsys.readouterr()
+    assert main(["merge", *first, "-o", merged]) == 1
     # The fourth shard has the two tests, and so their unused snapshot is not known yet.
-    assert run.snapshots() == sorted([*before, extra[1]])
-    assert main(["merge", "all.json", reports[3], "-o", "all.json", "--snapshot-update"]) == 0
-    assert run.snapshots() == sorted([*before, extra[1]])
-    assert main(["merge", "all.json", "-o", "all.json", "--chatprompt-remove-unused"]) == 0
-    assert run.snapshots() == before
+    assert f"  {extra[0]}" in (told := capsys.readouterr().out.splitlines())
+    assert f"  {extra[1]}" not in told
+    assert main(["merge", merged, fourth, "-o", merged]) == 1
+    assert {f"  {name}" for name in extra} <= {*capsys.readouterr().out.splitlines()}
 
 
 RECORDING = "__snapshots__/a.eval/{}[openai].recording.yaml"
@@ -426,31 +394,14 @@ def test_runs_that_compared_with_different_snapshots_are_not_merged() -> None:
     )
 
 
-HINT = "Merge with {} in pytest's root folder to remove {}."
-
-
 def test_unused_snapshots_are_named_with_what_removes_them() -> None:
-    assert list(unused_lines(["a.yaml"], ["a.yaml"])) == [
+    assert list(unused_lines(["a.yaml"])) == [
         "1 snapshot unused: no test of these reports uses it.",
         "  a.yaml",
-        HINT.format("--snapshot-update", "it"),
+        "Run all tests at once with --chatprompt-remove-unused to remove it.",
     ]
-    first, *_, last = unused_lines(["a.yaml", "b.yaml"], ["a.yaml"])
-    assert first == "2 snapshots unused: no test of these reports uses them."
-    assert last == HINT.format("--chatprompt-remove-unused", "them")
-    assert list(unused_lines([], [])) == []
-
-
-def test_removed_moved_and_kept_ones_are_told_apart(tmp_path: Path) -> None:
-    a, b, c, d, e = (tmp_path / name for name in "abcde")
-    assert list(removal_lines(Removal((a, b), (), (c,), ((d, e),)), tmp_path)) == [
-        "2 snapshots removed: no test of these reports uses them.",
-        "  a",
-        "  b",
-        "Its requests are sent by another test now: moved d to e",
-        "Its requests are still sent, or it cannot be read: kept c",
-    ]
-    assert list(removal_lines(Removal(), tmp_path)) == []
+    assert list(unused_lines(["a.yaml", "b.yaml"]))[-1].endswith("to remove them.")
+    assert list(unused_lines([])) == []
 
 
 def test_files_that_no_reports_have_whole_are_one_line_with_an_example() -> None:

@@ -45,7 +45,7 @@ def warm_up() -> None:
     package = importlib.import_module("pytest_chatprompt")
     for module in pkgutil.walk_packages(package.__path__, "pytest_chatprompt."):
         importlib.import_module(module.name)
-    for name in ("genai_prices.data", "tenacity", "encodings.idna"):
+    for name in ("genai_prices.data", "encodings.idna"):
         importlib.import_module(name)
 
     gc.collect()

@@ -9,15 +9,19 @@ requests in `message_create_params.py`, `tool_param.py` and `output_config_param
 from __future__ import annotations
 
 import ast
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
+from contextlib import suppress
+from typing import Any, ClassVar, Final
+
+import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
-    ConversationTurn,
     Part,
     SentMedia,
     Thought,
@@ -27,7 +31,7 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     read_base64,
     read_call,
-    read_message,
+    read_messages,
     read_parts,
     read_url,
     result_parts,
@@ -43,17 +47,18 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     Turn,
     TurnResult,
+    choose_one,
     content_blocks,
     effort_among,
     require_schema,
     split_prompt,
     to_list,
     turn_blocks,
+    write_tools,
 )
 from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
-from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.request import FunctionTool
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -76,11 +81,8 @@ ANTHROPIC_MEDIA: Final[MediaTable] = {
     "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
 }
 
-DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
-# The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
-DEFAULT_API_VERSION: Final = "2023-06-01"
 
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
@@ -91,6 +93,7 @@ ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefi
 _ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
 _ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 _ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
+_ANTHROPIC_SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
 _ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
 _ANTHROPIC_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
@@ -110,6 +113,7 @@ ANTHROPIC_RULES: Final = (
     about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, option_rules.tool_names(*_ANTHROPIC_NAME)),
     about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, option_rules.names_defined_twice),
     about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, option_rules.choices_without_tools),
+    about_definitions("schema-additional-properties", _ANTHROPIC_SCHEMAS, option_rules.open_objects),
     # 100 for models with a context of 200,000 tokens.
     about_media("image-count", _ANTHROPIC_IMAGES, message_rules.too_many("image", 600)),
     about_media("media-size", _ANTHROPIC_IMAGES, message_rules.too_large("image", 10, "base64")),
@@ -147,6 +151,9 @@ class AnthropicProvider(ChatProvider):
         settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
     """
 
+    default_model = "claude-sonnet-5-5"
+    # The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
+    default_api_version = "2023-06-01"
     vendor = "Anthropic"
     price_vendor = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
@@ -161,20 +168,13 @@ class AnthropicProvider(ChatProvider):
         "stop": SettingField(("stop_sequences",), to_list),
         "reasoning_effort": SettingField(("output_config", "effort"), _effort),
     }
+    name = "anthropic"
     media: ClassVar[MediaTable] = ANTHROPIC_MEDIA
+    cached_kinds = ("text", "image", "document")
+    takes_tool_errors = True
     rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        api_version: str = DEFAULT_API_VERSION,
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
 
     def endpoint_path(self) -> str:
         """`/v1/messages`."""
@@ -191,23 +191,18 @@ class AnthropicProvider(ChatProvider):
         max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
-            body["system"] = split.system
+            body["system"] = _content(split.system)
         body["messages"] = [_message(turn) for turn in split.turns]
         self.settings_body(body)
         return Payload(body, split.adjustments)
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, with the schema of the arguments as `input_schema`."""
-        return Payload({"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]})
+        return Payload({"tools": write_tools(tools, self.vendor, _tool)})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`: `auto`, `none`, `any` or one tool."""
-        read = read_tool_choice(choice, self.vendor)
-        if read.is_list:
-            raise PayloadError(
-                f"{self.vendor} has no allowed_tools; write auto, none, required or the name of one function",
-                location=("tool_choice",),
-            )
+        read = choose_one(choice, self.vendor, "auto, none, required")
         if read.names:
             return Payload({"tool_choice": {"type": "tool", "name": read.names[0]}})
         return Payload({"tool_choice": {"type": "any" if read.mode == "required" else read.mode}})
@@ -240,6 +235,8 @@ class AnthropicProvider(ChatProvider):
 
 
 def _message(turn: Turn) -> dict[str, Any]:
+    if turn.raw is not None:
+        return turn.raw
     message = turn.message
     content = _content(message.content)
     if turn.results or message.tool_calls:
@@ -257,7 +254,8 @@ def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: TurnResult) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
+    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
+    return {**block, "is_error": True} if result.message.is_error else block
 
 
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
@@ -270,9 +268,6 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
         **{key: value for key, value in optional.items() if value is not None},
         "input_schema": _NO_ARGUMENTS if tool.parameters is None else tool.parameters,
     }
-
-
-_VERTEX_PATH = re.compile(r"/publishers/anthropic/models/([^/:@]+)[^/:]*:(?:stream)?[rR]awPredict$")
 
 
 class AnthropicMessages(ChatAPI):
@@ -289,41 +284,38 @@ class AnthropicMessages(ChatAPI):
     }
     # `types/shared/` of the package; https://docs.claude.com/en/api/errors
     error_words: ClassVar[Mapping[int, str]] = {
-        400: "invalid_request_error",
         401: "authentication_error",
         403: "permission_error",
         404: "not_found_error",
         408: "timeout_error",
-        409: "invalid_request_error",
         413: "request_too_large",
-        422: "invalid_request_error",
         429: "rate_limit_error",
-        500: "api_error",
-        503: "api_error",
+        4: "invalid_request_error",
         504: "timeout_error",
         529: "overloaded_error",
+        5: "api_error",
     }
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice`, `output_config.format` and its older form `output_format`."""
         tools = [
-            {
-                "type": "function",
-                "name": tool.get("name"),
-                "parameters": tool["input_schema"],
-                "strict": tool.get("strict"),
-            }
-            for tool in map(as_mapping, as_items(body.get("tools")))
             # Tools of Anthropic's own have no schema.
+            {**tool, "type": "function", "parameters": tool["input_schema"]}
             if isinstance(tool.get("input_schema"), Mapping)
+            else {"type": "raw", "raw": tool}
+            for tool in map(as_mapping, as_items(body.get("tools")))
         ]
         choice = as_mapping(body.get("tool_choice"))
         kind = choice.get("type")
         chosen = {"type": "function", "name": choice.get("name")} if kind == "tool" else kind
         wanted = as_mapping(as_mapping(body.get("output_config")).get("format") or body.get("output_format"))
         is_schema = wanted.get("type") == "json_schema"
-        response_format = {"type": "json_schema", "schema": with_limits(wanted.get("schema"))} if is_schema else None
-        return Definitions.read(tools, chosen, response_format)
+        return Definitions.read(tools, chosen, schema=with_limits(wanted.get("schema")) if is_schema else None)
+
+    def api_version(self, request: httpx.Request) -> str | None:
+        """The date in a header."""
+        version: str | None = request.headers.get("anthropic-version")
+        return version
 
     def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The id of the request, under Anthropic's own name."""
@@ -338,12 +330,11 @@ class AnthropicMessages(ChatAPI):
             {"type": "tool_use", "id": call.id or f"toolu_{call.digest}", "name": call.name, "input": call.arguments}
             for call in answer.tool_calls
         ]
-        in_path = _VERTEX_PATH.search(model_request.path)
         return {
             "id": f"msg_{answer.digest[:24]}",
             "type": "message",
             "role": "assistant",
-            "model": model_request.model if in_path is None else in_path[1],
+            "model": model_request.replied_model,
             "content": content,
             "stop_reason": self.finish_reason(answer),
             "stop_sequence": None,
@@ -351,9 +342,7 @@ class AnthropicMessages(ChatAPI):
                 "input_tokens": answer.input_tokens,
                 "cache_creation_input_tokens": 0,
                 "cache_read_input_tokens": 0,
-                "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
                 "output_tokens": answer.output_tokens,
-                "service_tier": "standard",
             },
         }
 
@@ -361,20 +350,37 @@ class AnthropicMessages(ChatAPI):
         """The events of a message, each with its name."""
         return named_events(_events(body))
 
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The message, with the texts and the inputs of its blocks put together."""
+        message: dict[str, Any] = {}
+        blocks: dict[int, dict[str, Any]] = {}
+        inputs: defaultdict[int, str] = defaultdict(str)
+        for event in events:
+            match event.get("type"):
+                case "message_start":
+                    message |= event["message"]
+                case "content_block_start":
+                    blocks[event["index"]] = dict(event["content_block"])
+                case "content_block_delta":
+                    block, delta = blocks[event["index"]], event["delta"]
+                    block["text"] = block.get("text", "") + delta.get("text", "")
+                    inputs[event["index"]] += delta.get("partial_json", "")
+                case "message_delta":
+                    message |= {**event["delta"], "usage": {**message["usage"], **event["usage"]}}
+        for index, text in inputs.items():
+            if text:
+                blocks[index]["input"] = json.loads(text)
+        return {**message, "content": [*blocks.values()]}
+
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """The body of an error in Anthropic's shape."""
-        error = {"type": self.error_words.get(status, "api_error"), "message": message}
+        error = {"type": self.error_word(status), "message": message}
         return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        if sent.get("system") is not None:
-            turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
-        for message in as_items(sent.get("messages")):
-            turns += read_message(message, _read_block)
-        return Conversation(tuple(turns))
+        return read_messages(sent.get("system"), sent.get("messages"), _read_block)
 
 
 def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -395,8 +401,7 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
-    counts = {key: count for key, count in usage.items() if key not in ("cache_creation", "service_tier")}
-    yield {"type": "message_delta", "delta": ended, "usage": counts}
+    yield {"type": "message_delta", "delta": ended, "usage": usage}
     yield {"type": "message_stop"}
 
 
@@ -411,7 +416,7 @@ def _read_block(block: Any) -> Iterable[Part]:
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
             parts = result_parts(read_parts(content.get("content"), _read_block))
-            yield ToolResult(parts, as_text(content.get("tool_use_id")))
+            yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))
         case "redacted_thinking":
@@ -435,14 +440,11 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
     return json_text(source)
 
 
-_NUMBERS: Final = (
+# The keywords that the SDK moves: those with a text, and those with other data.
+_TEXTS: Final = ("pattern", "format", "contentMediaType")
+_LIMITS: Final = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
-    *("minItems", "maxItems", "minProperties", "maxProperties", "uniqueItems", "minContains", "maxContains"),
-)
-_TEXTS: Final = ("pattern", "format", "contentMediaType", "contentEncoding")
-_DATA: Final = (
-    *("enum", "const", "prefixItems", "items", "contains", "patternProperties", "propertyNames", "contentSchema"),
-    *("dependentRequired", "dependentSchemas", "if", "then", "else", "not", "allOf", "anyOf", "oneOf"),
+    *("minItems", "maxItems", "uniqueItems", "enum", "const", "prefixItems", "items", "contentSchema"),
 )
 _NEXT_KEY: Final = re.compile(r", (?=[\w$-]+: )")
 
@@ -453,12 +455,7 @@ def with_limits(schema: Any) -> Any:
         return [with_limits(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    limits = _limits_in(schema.get("description"))
-    properties = len(as_mapping(schema.get("properties")))
-    if "patternProperties" not in limits and limits.get("minProperties", 0) > properties:
-        # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
-        del limits["minProperties"]
-    return {**limits, **{key: with_limits(value) for key, value in schema.items()}}
+    return {**_limits_in(schema.get("description")), **{key: with_limits(value) for key, value in schema.items()}}
 
 
 def _limits_in(description: Any) -> dict[str, Any]:
@@ -467,15 +464,10 @@ def _limits_in(description: Any) -> dict[str, Any]:
     if not (written.startswith("{") and written.endswith("}")):
         return {}
     limits: dict[str, Any] = {}
-    for entry in _NEXT_KEY.split(written[1:-1]):
-        keyword, _, text = entry.partition(": ")
+    for keyword, _, text in (entry.partition(": ") for entry in _NEXT_KEY.split(written[1:-1])):
         if keyword in _TEXTS:
             limits[keyword] = text
-        elif keyword in _NUMBERS or keyword in _DATA:
-            try:
+        elif keyword in _LIMITS:
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 limits[keyword] = ast.literal_eval(text)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                return {}
-            if keyword in _NUMBERS and not isinstance(limits[keyword], int | float):
-                return {}
     return limits

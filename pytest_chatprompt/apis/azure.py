@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
-from pytest_chatprompt.apis import message_rules
+import httpx
+
+from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, OPENAI_RULES, MaxTokensParameter, OpenAIChat, OpenAIProvider
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_media
@@ -18,18 +20,21 @@ from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.arguments import check_names, check_setting
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
-# The latest dated version that is generally available.
+# The latest dated version that is generally available (`_AZURE_VERSIONS`, as of November 2026). The v1 API is newer and
+# takes more, which the rule `api-version` says; another default would change every snapshot.
 DEFAULT_API_VERSION: Final = "2024-10-21"
 
+_AZURE_VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle"
 _AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 
 # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
 AZURE_RULES: Final = (
     *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
     about_media("image-count", _AZURE_LIMITS, message_rules.too_many("image", 50)),
+    Rule("api-version", _AZURE_VERSIONS, option_rules.missing_in_version),
 )
 
 # Azure answers a part of the type `file` with "This model does not support file content types".
@@ -50,6 +55,7 @@ class AzureProvider(OpenAIProvider):
     """
 
     offline_api = "azure-chat"
+    name = "azure"
     vendor = "Azure OpenAI"
     price_vendor = "azure"
     key_variable = "AZURE_OPENAI_API_KEY"
@@ -65,11 +71,12 @@ class AzureProvider(OpenAIProvider):
         deployment: str = DEFAULT_DEPLOYMENT,
         endpoint: str | None = None,
         api_version: str | None = DEFAULT_API_VERSION,
-        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        max_tokens_parameter: MaxTokensParameter | None = None,
         **settings: Unpack[ChatSettings],
     ) -> None:
         if "model" in settings or "base_url" in settings:
             raise TypeError(f"{type(self).__name__} takes deployment and endpoint instead of model and base_url")
+        check_names(self, settings, ChatSettings)
         check_setting(self, "deployment", deployment, NonEmptyString)
         super().__init__(
             model=deployment,
@@ -137,6 +144,11 @@ class AzureChat(OpenAIChat):
     """Azure OpenAI's chat completions by deployment."""
 
     price_vendor = "azure"
+
+    def api_version(self, request: httpx.Request) -> str | None:
+        """The version in the query."""
+        version: str | None = request.url.params.get("api-version")
+        return version
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body, with empty content filter results."""

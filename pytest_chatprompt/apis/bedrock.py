@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
@@ -17,10 +18,9 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
 from pytest_chatprompt.apis.conversation import (
     Conversation,
-    ConversationTurn,
     Part,
     SentMedia,
     Thought,
@@ -30,7 +30,7 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     read_base64,
     read_call,
-    read_message,
+    read_messages,
     read_parts,
     result_parts,
 )
@@ -45,23 +45,34 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     Turn,
     TurnResult,
+    choose_one,
     content_blocks,
     effort_among,
     require_schema,
     split_prompt,
     to_list,
     turn_blocks,
+    write_tools,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
-from pytest_chatprompt.prompt.request import FunctionTool, read_tool_choice, require_functions
-from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.prompt.chat_prompt import (
+    ChatPrompt,
+    JSONResult,
+    MarkedText,
+    Media,
+    content_parts,
+    describe_messages,
+)
+from pytest_chatprompt.prompt.request import FunctionTool
+from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import thaw
+from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
 _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
@@ -80,7 +91,8 @@ def _image(media: Media) -> dict[str, Any]:
 
 
 def _document(media: Media) -> dict[str, Any]:
-    return {"document": {"format": "pdf", "name": _document_name(media), "source": {"bytes": media.base64}}}
+    document_format = next(name for name, media_type in _DOCUMENTS.items() if media_type == media.media_type)
+    return {"document": {"format": document_format, "name": _document_name(media), "source": {"bytes": media.base64}}}
 
 
 def _audio(media: Media) -> dict[str, Any]:
@@ -99,12 +111,12 @@ def number_documents(messages: Iterable[dict[str, Any]]) -> None:
     """Put a number behind the name of each document whose name an earlier one has."""
     taken: set[str] = set()
     for message in messages:
-        for document in _documents(message["content"]):
-            name, number = document["name"], 1
-            while document["name"].lower() in taken:
+        for document in _documents(message.get("content", ())):
+            name, number = document.get("name", ""), 1
+            while name and document["name"].lower() in taken:
                 number += 1
                 document["name"] = f"{name} {number}"
-            taken.add(document["name"].lower())
+            taken.add(document.get("name", "").lower())
 
 
 def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -115,15 +127,18 @@ def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield from _documents(block["toolResult"]["content"])
 
 
+# The media types of documents by format; images, audio and videos have their kind in front.
+_DOCUMENTS: Final = {
+    "pdf": "application/pdf",
+    **{suffix.removeprefix("."): media_type for suffix, (media_type, _) in NAMED_DOCUMENTS.items() if suffix != ".htm"},
+}
 BEDROCK_MEDIA: Final[MediaTable] = {
     "image": MediaSupport(_image, roles=("user", "tool")),
-    "document": MediaSupport(_document, roles=("user", "tool")),
+    "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
     # `ToolResultContentBlock` has none.
     "audio": MediaSupport(_audio),
 }
 
-# An inference profile that every region has.
-DEFAULT_MODEL: Final = "global.anthropic.claude-sonnet-5-5"
 _OFFLINE_REGION: Final = "us-east-1"
 _REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
@@ -140,6 +155,7 @@ _effort: Final = effort_among(
 
 _BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_BEDROCK_SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
 _BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
 _BEDROCK_CONFIG: Final = (
     "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
@@ -164,6 +180,7 @@ BEDROCK_RULES: Final = (
     about_definitions("tool-name", _BEDROCK_CALLS, option_rules.tool_names(*_BEDROCK_NAME)),
     about_definitions("tool-name-twice", _BEDROCK_TOOLS, option_rules.names_defined_twice),
     about_definitions("tool-choice", _BEDROCK_TOOLS, option_rules.choices_without_tools),
+    about_definitions("schema-additional-properties", _BEDROCK_SCHEMAS, option_rules.open_objects),
     about_media("image-count", _BEDROCK_MEDIA, message_rules.too_many("image", 20, "message")),
     about_media("document-count", _BEDROCK_MEDIA, message_rules.too_many("document", 5)),
     about_media("document-text", _BEDROCK_MEDIA, message_rules.documents_without_text),
@@ -198,6 +215,9 @@ class BedrockProvider(ChatProvider):
             signed with the credentials that the tools of AWS use.
     """
 
+    # An inference profile that every region has.
+    default_model = "global.anthropic.claude-sonnet-5-5"
+    takes_api_version = False
     vendor = "Amazon Bedrock"
     price_vendor = "aws"
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"
@@ -210,22 +230,23 @@ class BedrockProvider(ChatProvider):
         "stop": SettingField(("inferenceConfig", "stopSequences"), to_list),
         "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
     }
+    name = "bedrock"
     media: ClassVar[MediaTable] = BEDROCK_MEDIA
+    cached_kinds = ("text", "image", "document", "audio")
+    takes_tool_errors = True
+    takes_json_results = True
     rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
 
     def __init__(
         self,
         *,
-        model: str = DEFAULT_MODEL,
         region: str | None = None,
         base_url: str | None = None,
-        **settings: Unpack[ChatSettings],
+        **settings: Unpack[ChatProviderArguments],
     ) -> None:
-        # `ChatProvider` would accept an `api_version` too, and this API has none.
-        check_names(self, settings, ChatSettings)
         check_setting(self, "region", region, NonEmptyString | None)
-        super().__init__(model=model, base_url=base_url, **settings)
+        super().__init__(base_url=base_url, **settings)
         self._region = region
         self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
 
@@ -278,12 +299,12 @@ class BedrockProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["system"] = [{"text": split.system}]
+            body["system"] = content_blocks(split.system, BEDROCK_MEDIA, text_block, _mark)
         joined: list[str] = []
         body["messages"] = []
         for before, turn in zip((None, *split.turns), split.turns, strict=False):
             message = _message(turn)
-            if before is not None and before.results and message["role"] == "user":
+            if before is not None and before.results and turn.raw is None and message["role"] == "user":
                 # Roles alternate, and tool results are the user's.
                 body["messages"][-1]["content"] += message["content"]
                 joined.append(f"{describe_messages([turn.message])}: sent in one turn with the tool results before it")
@@ -295,16 +316,11 @@ class BedrockProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""
-        return Payload({"toolConfig": {"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]}})
+        return Payload({"toolConfig": {"tools": write_tools(tools, self.vendor, _tool)}})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the choice: `auto`, `any` or one tool."""
-        read = read_tool_choice(choice, self.vendor)
-        if read.is_list:
-            raise PayloadError(
-                f"{self.vendor} has no allowed_tools; write auto, required or the name of one function",
-                location=("tool_choice",),
-            )
+        read = choose_one(choice, self.vendor, "auto, required")
         if read.mode == "none":
             raise PayloadError(
                 f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice",
@@ -360,9 +376,25 @@ def _text(block: Mapping[str, Any]) -> str:
     return "".join((block.get("text", ""), *(part["text"] for part in cited)))
 
 
+def _mark(blocks: list[dict[str, Any]], cache_control: Mapping[str, Any]) -> None:
+    ttl = {"ttl": cache_control["ttl"]} if "ttl" in cache_control else {}
+    blocks.append({"cachePoint": {"type": "default", **ttl}})
+
+
 def _message(turn: Turn) -> dict[str, Any]:
-    blocks = turn_blocks(turn, BEDROCK_MEDIA, text_block, _call, _result)
-    return {"role": "user" if turn.results else turn.message.role, "content": blocks}
+    if turn.raw is not None:
+        return turn.raw
+    if not turn.results:
+        blocks = turn_blocks(turn, BEDROCK_MEDIA, text_block, _call, _result, _mark)
+        return {"role": turn.message.role, "content": blocks}
+    blocks = []
+    for result in turn.results:
+        blocks.append(_result(result))
+        # Within a result there are no marks.
+        for part in content_parts(result.content):
+            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
+                _mark(blocks, part.cache_control)
+    return {"role": "user", "content": blocks}
 
 
 def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -371,8 +403,10 @@ def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _result(result: TurnResult) -> dict[str, Any]:
     # A result has to have a block, even if it is empty.
-    blocks = content_blocks(result.content, BEDROCK_MEDIA, text_block) or [text_block("")]
-    return {"toolResult": {"toolUseId": result.call_id, "content": blocks}}
+    blocks = content_blocks(result.content, BEDROCK_MEDIA, text_block, lambda *_: None) or [text_block("")]
+    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
+    fields = {"toolUseId": result.call_id, "content": blocks if data is None else [{"json": thaw(data)}]}
+    return {"toolResult": {**fields, "status": "error"} if result.message.is_error else fields}
 
 
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
@@ -400,19 +434,16 @@ class BedrockConverse(ChatAPI):
         "content_filter": "content_filtered",
     }
     error_words: ClassVar[Mapping[int, str]] = {
-        400: "ValidationException",
         401: "UnrecognizedClientException",
         403: "AccessDeniedException",
         404: "ResourceNotFoundException",
         408: "ModelTimeoutException",
         409: "ConflictException",
-        413: "ValidationException",
-        422: "ValidationException",
         424: "ModelErrorException",
         429: "ThrottlingException",
+        4: "ValidationException",
         500: "InternalServerException",
-        503: "ServiceUnavailableException",
-        529: "ServiceUnavailableException",
+        5: "ServiceUnavailableException",
     }
 
     def is_streamed(self, model_request: ModelRequest) -> bool:
@@ -425,21 +456,21 @@ class BedrockConverse(ChatAPI):
 
     def error_headers(self, status: int) -> Mapping[str, str]:
         """The name of the exception, by which botocore knows it."""
-        return {**super().error_headers(status), "x-amzn-errortype": self.error_words.get(status, "UnknownException")}
+        return {**super().error_headers(status), "x-amzn-errortype": self.error_word(status)}
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `toolConfig` and `outputConfig`."""
         config = as_mapping(body.get("toolConfig"))
-        specs = [as_mapping(as_mapping(tool).get("toolSpec")) for tool in as_items(config.get("tools"))]
         tools = [
             {**spec, "type": "function", "parameters": as_mapping(spec.get("inputSchema")).get("json")}
-            for spec in specs
+            if (spec := as_mapping(tool.get("toolSpec")))
+            else {"type": "raw", "raw": tool}
+            for tool in map(as_mapping, as_items(config.get("tools")))
         ]
         # A choice is a union: its only key says what it is.
         kind, chosen = next(iter(as_mapping(config.get("toolChoice")).items()), (None, None))
         choice = {**as_mapping(chosen), "type": "function"} if kind == "tool" else kind
-        schema = _schema(body)
-        return Definitions.read(tools, choice, None if schema is None else {"type": "json_schema", "schema": schema})
+        return Definitions.read(tools, choice, schema=_schema(body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """The body of the reply, a `ConverseResponse`."""
@@ -465,6 +496,25 @@ class BedrockConverse(ChatAPI):
         """The events of a message."""
         return (aws_event(event, data) for event, data in _events(body))
 
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The message, with the texts and the inputs of its blocks put together; each event is under its name."""
+        blocks: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        inputs: defaultdict[int, str] = defaultdict(str)
+        ended: dict[str, Any] = {}
+        for name, event in (pair for each in events for pair in each.items()):
+            index = event.get("contentBlockIndex", 0)
+            if name == "contentBlockStart":
+                blocks[index] |= event["start"]
+            elif name == "contentBlockDelta" and "text" in event["delta"]:
+                blocks[index]["text"] = blocks[index].get("text", "") + event["delta"]["text"]
+            elif name == "contentBlockDelta" and "toolUse" in event["delta"]:
+                inputs[index] += event["delta"]["toolUse"]["input"]
+            elif name in ("messageStop", "metadata"):
+                ended |= event
+        for index, text in inputs.items():
+            blocks[index]["toolUse"] = {**blocks[index]["toolUse"], "input": json.loads(text or "{}")}
+        return {**ended, "output": {"message": {"content": [*blocks.values()]}}}
+
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
         """The body of an error: only the message."""
         return {"message": message}
@@ -472,12 +522,7 @@ class BedrockConverse(ChatAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `system` and `messages`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        if as_items(sent.get("system")):
-            turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
-        for message in as_items(sent.get("messages")):
-            turns += read_message(message, _read_block)
-        return Conversation(tuple(turns))
+        return read_messages(sent.get("system"), sent.get("messages"), _read_block)
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -511,16 +556,6 @@ def _events(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "metadata", {"usage": body["usage"], "metrics": body["metrics"]}
 
 
-# The media types of documents by format; images, audio and videos have their kind in front.
-_DOCUMENTS: Final = {
-    "pdf": "application/pdf",
-    "csv": "text/csv",
-    "html": "text/html",
-    "txt": "text/plain",
-    "md": "text/markdown",
-}
-
-
 def _read_block(block: Any) -> Iterable[Part]:
     # A block is a union: its only key says what it is.
     kind, value = next(iter(as_mapping(block).items()), (None, None))
@@ -534,7 +569,7 @@ def _read_block(block: Any) -> Iterable[Part]:
         yield read_call(value.get("name"), value.get("input"), value.get("toolUseId"))
     elif kind == "toolResult" and isinstance(value, Mapping):
         parts = result_parts(read_parts(value.get("content"), _read_block))
-        yield ToolResult(parts, as_text(value.get("toolUseId")))
+        yield ToolResult(parts, as_text(value.get("toolUseId")), is_error=value.get("status") == "error")
     elif kind == "guardContent" and isinstance(text := as_mapping(value).get("text"), Mapping):
         yield as_text(text.get("text"))
     elif kind == "reasoningContent":

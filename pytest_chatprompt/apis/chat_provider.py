@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import os
 import re
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
 import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
@@ -19,10 +18,12 @@ from pytest_chatprompt.apis.json_body import encode_json
 from pytest_chatprompt.apis.preflight import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
 from pytest_chatprompt.apis.vendor_api import (
     PreparedRequest,
-    PreviewedBody,
     VendorAPI,
     add_options,
-    check_media,
+    fit_adjustments,
+    fit_prompt,
+    fit_tools,
+    with_raw_calls,
     with_settings,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices import Billing
+
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
@@ -132,14 +134,25 @@ class ChatProvider(VendorAPI):
     Raises:
         TypeError: there is no setting of that name.
         ValueError: a setting has an invalid value.
+
+    Attributes:
+        default_model: the model where none is given.
+        takes_api_version: whether users may give one.
+        default_api_version: the API's version where none is given.
     """
 
-    def __init__(self, *, base_url: str | None, **settings: Unpack[ChatProviderArguments]) -> None:
-        check_settings(self, settings, ChatProviderArguments, LATER_SETTINGS - self.setting_fields.keys())
+    default_model: ClassVar[str] = ""
+    takes_api_version: ClassVar[bool] = True
+    default_api_version: ClassVar[str | None] = None
+
+    def __init__(self, *, base_url: str | None = None, **settings: Unpack[ChatProviderArguments]) -> None:
+        lacking = LATER_SETTINGS - self.setting_fields.keys()
+        lacking |= set() if self.takes_api_version else {"api_version"}
+        check_settings(self, settings, ChatProviderArguments, lacking)
         if base_url is not None:
             check_base_url(type(self).__name__, base_url)
-        self.model = settings.get("model", "")
-        self.api_version = settings.get("api_version")
+        self.model = settings.get("model", self.default_model)
+        self.api_version = settings.get("api_version", self.default_api_version)
         self.temperature = settings.get("temperature")
         self.max_output_tokens = settings.get("max_output_tokens")
         self.top_p = settings.get("top_p")
@@ -179,7 +192,6 @@ class ChatProvider(VendorAPI):
             variant._use_endpoint(endpoint)
         if api_key is not None:
             variant._api_key = api_key
-        # Connections carry the key of the provider that made them.
         variant._http = HTTPClient(variant.vendor, variant.authorize, variant._redact, type(variant))
         return variant
 
@@ -218,7 +230,7 @@ class ChatProvider(VendorAPI):
             raise PayloadError(
                 "the chat prompt is an empty list; add a message, or leave the list out to send the question"
             )
-        if not system_prompt or any(message.role == "system" for message in request.chat_prompt):
+        if not system_prompt or any(message.role in ("system", "developer") for message in request.chat_prompt):
             return request.chat_prompt
         return (ChatMessage("system", system_prompt), *request.chat_prompt)
 
@@ -228,11 +240,13 @@ class ChatProvider(VendorAPI):
 
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
         """The body as it is sent, with its adjustments and findings."""
-        prompt = self.build_chat_prompt(request)
-        check_media(prompt, self.vendor, self.media)
+        written = self.build_chat_prompt(request)
+        prompt = fit_prompt(written, self)
+        request = request.model_copy(update={"tools": fit_tools(request.tools, self)}) if request.tools else request
         payload = add_options(self, request, self.build_payload(prompt))
         body = deep_merge(payload.body, self.extra_body)
-        return body, payload.adjustments, self._findings(prompt, request, body)
+        adjustments = (*fit_adjustments(written, self), *payload.adjustments)
+        return body, adjustments, self._findings(with_raw_calls(prompt), request, body)
 
     def _findings(
         self, prompt: ChatPrompt, definitions: ProviderRequest | Definitions, body: Mapping[str, Any]
@@ -267,11 +281,6 @@ class ChatProvider(VendorAPI):
         target = provider.target if request.settings else None
         return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
 
-    def preview_body(self, request: ProviderRequest) -> PreviewedBody:
-        """What a receiver of the HTTP request would decode; nothing is sent."""
-        prepared = self.prepare(request)
-        return PreviewedBody(prepared.url, json.loads(prepared.content), prepared.adjustments, prepared.findings)
-
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model."""
         from pytest_chatprompt.providers.prices import Billing  # noqa: PLC0415
@@ -292,13 +301,10 @@ class ChatProvider(VendorAPI):
 
     def send_prepared(self, prepared: PreparedRequest) -> ProviderResponse:
         """Do as `send` does, with a request that `prepare` made. Safe between threads."""
-        with self._http.in_flight() as cancellation:
-            return self._send_prepared(prepared, cancellation)
-
-    def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
         # A run that sends nothing need not load what sends.
         from pytest_chatprompt.apis.sending import MeteredTry, read_http_reply  # noqa: PLC0415
 
+        cancellation = current_context().cancellation or Cancellation()
         total = self.total_timeout_seconds
         deadline = math.inf if total is None else time.monotonic() + total
         error_context = partial(self._error_context, prepared.target)
@@ -336,13 +342,8 @@ class ChatProvider(VendorAPI):
         methods = [getattr(method, "__func__", None) for method in (self.send, self.send_prepared)]
         return methods == [ChatProvider.send, ChatProvider.send_prepared]
 
-    def cancel(self) -> None:
-        """End the requests in flight in all threads, and refuse new ones until `close` is called."""
-        self._http.cancel()
-
     def close(self) -> None:
-        """Close the connections; the provider can be used again."""
-        self._http.close()
+        """Do nothing: each request has a connection of its own."""
 
     def credentials(self) -> dict[str, str]:
         """The headers that carry the key."""
@@ -352,9 +353,9 @@ class ChatProvider(VendorAPI):
         """The headers that authorize one try of a request; an API whose requests are signed overrides it."""
         return self.credentials()
 
-    def model_headers(self, prepared: PreparedRequest) -> dict[str, str]:
-        """The headers of a request that change what the model does, such as `anthropic-beta`; it needs no key."""
-        return self._http.model_headers(prepared.url, prepared.content)
+    def unsigned_request(self, prepared: PreparedRequest) -> httpx.Request:
+        """The request that will be sent, without credentials, and so without a key."""
+        return self._http.unsigned_request(prepared.url, prepared.content)
 
     def known_keys(self) -> tuple[str, ...]:
         """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""

@@ -5,7 +5,7 @@ Source: https://docs.cohere.com/reference/chat, and the package `cohere` (`v2/`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pytest_chatprompt.apis.conversation import (
@@ -17,10 +17,11 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     first_of,
 )
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.openai import read_chat_message
+from pytest_chatprompt.apis.openai import add_call, read_chat_message
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
+from pytest_chatprompt.providers.response import ProviderResponse
 
 
 class CohereChat(ChatAPI):
@@ -40,11 +41,8 @@ class CohereChat(ChatAPI):
         wanted = as_mapping(body.get("response_format"))
         schema = first_of(wanted, "json_schema", "schema") or {"type": "object"}
         is_json = wanted.get("type") == "json_object"
-        return Definitions.read(
-            as_items(body.get("tools")),
-            as_text(body.get("tool_choice")).lower() or None,
-            {"type": "json_schema", "schema": schema} if is_json else None,
-        )
+        choice = as_text(body.get("tool_choice")).lower() or None
+        return Definitions.read(as_items(body.get("tools")), choice, schema=schema if is_json else None)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `V2ChatResponse`; the text beside calls is the plan for them."""
@@ -72,6 +70,38 @@ class CohereChat(ChatAPI):
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message, each with its name."""
         return named_events(_events(body))
+
+    def read_reply(self, body: Any) -> ProviderResponse:
+        """Read the texts of the content and the calls; without content, the text is the plan for the calls."""
+        message = body["message"]
+        texts = [part.get("text", "") for part in message.get("content") or ()]
+        calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
+        return ProviderResponse(
+            text="".join(texts) or message.get("tool_plan") or "",
+            finish_reason=body.get("finish_reason"),
+            usage=read_usage((body.get("usage") or {}).get("tokens")),
+            tool_calls=tuple(make_tool_call(call_id, call["name"], call["arguments"]) for call_id, call in calls),
+        )
+
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The message, with its texts and calls put together."""
+        text = plan = ""
+        calls: dict[int, dict[str, Any]] = {}
+        ended: dict[str, Any] = {}
+        for event in events:
+            delta = event.get("delta") or {}
+            message = delta.get("message") or {}
+            match event.get("type"):
+                case "content-delta":
+                    text += message["content"].get("text", "")
+                case "tool-plan-delta":
+                    plan += message["tool_plan"]
+                case "tool-call-start" | "tool-call-delta":
+                    add_call(calls, {**message["tool_calls"], "index": event["index"]})
+                case "message-end":
+                    ended = delta
+        content = [{"type": "text", "text": text}]
+        return {**ended, "message": {"content": content, "tool_plan": plan, "tool_calls": [*calls.values()]}}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Cohere's shape."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -61,11 +62,12 @@ class ConversationToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call."""
+    """The result of a tool call; `is_error` says that the tool failed."""
 
     parts: tuple[str | SentMedia | Thought, ...]
     call_id: str = ""
     name: str = ""
+    is_error: bool = False
 
 
 Part = str | SentMedia | Thought | ConversationToolCall | ToolResult
@@ -133,16 +135,42 @@ class Conversation:
 
         Of media that are in the request, only the size is kept: their content is that many zeros.
         """
-        return tuple(_as_message(turn, number) for number, turn in enumerate(self.turns, start=1))
+        return tuple(_as_message(turn, number) for number, turn in enumerate(_with_call_ids(self.turns), start=1))
 
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
         return write_transcript(
             [
-                TranscriptTurn(turn.role, turn.content, tuple((call.name, call.arguments) for call in turn.tool_calls))
+                TranscriptTurn(
+                    turn.role,
+                    f"<Error>\n{turn.content}"
+                    if any(result.is_error for result in turn.tool_results)
+                    else turn.content,
+                    tuple((call.name, call.arguments) for call in turn.tool_calls),
+                )
                 for turn in self.turns
             ]
         )
+
+
+def _with_call_ids(turns: Iterable[ConversationTurn]) -> Iterator[ConversationTurn]:
+    """The turns with ids for calls without one, as Gemini takes them: a result answers the first of its name."""
+    open_calls: list[ConversationToolCall] = []
+    numbers = count(1)
+    for turn in turns:
+        parts: list[Part] = []
+        for part in turn.parts:
+            if isinstance(part, ConversationToolCall) and not part.id:
+                call = replace(part, id=f"call {next(numbers)}")
+                open_calls.append(call)
+                parts.append(call)
+            elif isinstance(part, ToolResult) and not part.call_id and part.name in [call.name for call in open_calls]:
+                answered = next(call for call in open_calls if call.name == part.name)
+                open_calls.remove(answered)
+                parts.append(replace(part, call_id=answered.id))
+            else:
+                parts.append(part)
+        yield replace(turn, parts=tuple(parts))
 
 
 def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
@@ -249,6 +277,13 @@ def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
     role, unread = read_role_of(message)
     parts = read_parts(message.get("content"), read) if unread is None else (unread,)
     return turns_of_parts(role, parts)
+
+
+def read_messages(system: Any, messages: Any, read: PartReader) -> Conversation:
+    """A conversation whose system text stands beside its messages."""
+    begin = [ConversationTurn("system", read_parts(system, read))] if as_items(system) else []
+    turns = (turn for message in as_items(messages) for turn in read_message(message, read))
+    return Conversation((*begin, *turns))
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
+import httpx
+
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -24,12 +26,12 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
-    first_of,
     kind_of,
     read_base64,
     read_call,
     read_parts,
     read_role_of,
+    result_parts,
     turns_of_parts,
 )
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
@@ -50,16 +52,17 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     Turn,
     TurnResult,
+    content_blocks,
     effort_among,
     split_prompt,
     to_list,
     turn_blocks,
 )
 from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, JSONResult, Media, content_parts
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import thaw
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -78,18 +81,16 @@ GEMINI_MEDIA: Final[MediaTable] = {
     # The model makes images too, which a conversation sends back to it.
     "image": MediaSupport(
         _part,
-        roles=("user", "assistant"),
+        roles=("user", "assistant", "tool"),
         takes_urls=True,
         needs_type_of_urls=True,
         media_types=("image/png", "image/jpeg", "image/webp"),
     ),
-    "document": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
+    # In a tool's result since Gemini 3: https://ai.google.dev/gemini-api/docs/function-calling#multimodal
+    "document": MediaSupport(_part, roles=("user", "tool"), takes_urls=True, needs_type_of_urls=True),
     "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
 }
 
-DEFAULT_MODEL: Final = "gemini-3.8-flash"
-# The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
-DEFAULT_API_VERSION: Final = "v1"
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
     {
@@ -141,7 +142,7 @@ GEMINI_RULES: Final = (
         "last-turn",
         _GEMINI,
         message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end the case with a user message"
+            "{vendor} expects the last turn from the user or a tool; end with a user message"
         ),
     ),
     Rule("model-alias", _GEMINI_SDK, option_rules.aliases_of_beta),
@@ -168,6 +169,9 @@ class GeminiProvider(ChatProvider):
         settings: see `ChatSettings`.
     """
 
+    default_model = "gemini-3.8-flash"
+    # The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
+    default_api_version = "v1"
     vendor = "Gemini"
     price_vendor = "google"
     key_variable = "GEMINI_API_KEY"
@@ -183,20 +187,13 @@ class GeminiProvider(ChatProvider):
         "seed": SettingField(("generationConfig", "seed")),
         "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
     }
+    name = "gemini"
     media: ClassVar[MediaTable] = GEMINI_MEDIA
+    takes_tool_errors = True
+    takes_json_results = True
     rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
     api_version: str
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        api_version: str = DEFAULT_API_VERSION,
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
 
     def endpoint_path(self) -> str:
         """The path of the model, which only the path names."""
@@ -212,7 +209,7 @@ class GeminiProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["systemInstruction"] = {"parts": [{"text": split.system}]}
+            body["systemInstruction"] = {"parts": content_blocks(split.system, GEMINI_MEDIA, text_part)}
         body["contents"] = [_content(turn) for turn in split.turns]
         self.settings_body(body)
         return Payload(body, split.adjustments)
@@ -225,18 +222,16 @@ class GeminiProvider(ChatProvider):
             for function in functions
             if function.strict is not None
         )
-        return Payload({"tools": [{"functionDeclarations": [_declaration(tool) for tool in functions]}]}, adjustments)
+        declared = [{"functionDeclarations": [_declaration(tool) for tool in functions]}] if functions else []
+        # The SDK puts all functions into the last tool.
+        return Payload({"tools": [*(tool["raw"] for tool in tools if tool["type"] == "raw"), *declared]}, adjustments)
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the mode, and the names of the functions to choose from."""
         read = read_tool_choice(choice, self.vendor)
-        if read.is_list and read.mode == "auto":
-            raise PayloadError(
-                f"{self.vendor} has allowed_tools with the mode 'required' only; "
-                "leave out the tools that are not allowed",
-                location=("tool_choice",),
-            )
-        config: dict[str, Any] = {"mode": _MODES[read.mode]}
+        # The mode `AUTO` takes no names (`FunctionCallingConfigMode` of google-genai 3.4).
+        is_auto_list = read.is_list and read.mode == "auto"
+        config: dict[str, Any] = {"mode": "VALIDATED" if is_auto_list else _MODES[read.mode]}
         if read.names:
             config["allowedFunctionNames"] = list(read.names)
         return Payload({"toolConfig": {"functionCallingConfig": config}})
@@ -279,6 +274,8 @@ class GeminiProvider(ChatProvider):
 
 
 def _content(turn: Turn) -> dict[str, Any]:
+    if turn.raw is not None:
+        return turn.raw
     parts = turn_blocks(turn, GEMINI_MEDIA, text_part, _call, _result)
     return {"role": "model" if turn.message.role == "assistant" else "user", "parts": parts}
 
@@ -288,8 +285,16 @@ def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: TurnResult) -> dict[str, Any]:
-    response = {"result": result.content}
-    return {"functionResponse": {"id": result.call_id, "name": result.function_name, "response": response}}
+    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
+    texts = [part for part in content_parts(result.content) if isinstance(part, str)]
+    output = "\n".join(texts) if data is None else thaw(data)
+    if result.message.is_error:
+        output = {"error": output}
+    elif data is None:
+        output = {"result": output}
+    fields = {"id": result.call_id, "name": result.function_name, "response": output}
+    parts = [_part(part) for part in content_parts(result.content) if isinstance(part, Media)]
+    return {"functionResponse": {**fields, "parts": parts} if parts else fields}
 
 
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -301,20 +306,11 @@ def _declaration(tool: FunctionTool) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-_PATH = re.compile(r"([^/:]+):(g|streamG)enerateContent$")
 _MOST_CANDIDATES = 8
 
-_CAMEL_CASE: Final = {
-    "any_of": "anyOf",
-    "min_items": "minItems",
-    "max_items": "maxItems",
-    "min_length": "minLength",
-    "max_length": "maxLength",
-    "min_properties": "minProperties",
-    "max_properties": "maxProperties",
-    "prefix_items": "prefixItems",
-    "additional_properties": "additionalProperties",
-}
+_SNAKE_CASE: Final = re.compile(r"(?<!^)_([a-z])")
+# What is under these in a schema has names as its keys.
+_NAMED: Final = ("properties", "$defs", "defs", "definitions")
 
 
 class GeminiGenerateContent(ChatAPI):
@@ -330,20 +326,21 @@ class GeminiGenerateContent(ChatAPI):
     }
     # https://ai.google.dev/gemini-api/docs/troubleshooting, https://cloud.google.com/apis/design/errors
     error_words: ClassVar[Mapping[int, str]] = {
-        400: "INVALID_ARGUMENT",
         401: "UNAUTHENTICATED",
         403: "PERMISSION_DENIED",
         404: "NOT_FOUND",
         408: "DEADLINE_EXCEEDED",
         409: "ABORTED",
-        413: "INVALID_ARGUMENT",
-        422: "INVALID_ARGUMENT",
         429: "RESOURCE_EXHAUSTED",
+        4: "INVALID_ARGUMENT",
         500: "INTERNAL",
-        503: "UNAVAILABLE",
         504: "DEADLINE_EXCEEDED",
-        529: "UNAVAILABLE",
+        5: "UNAVAILABLE",
     }
+
+    def api_version(self, request: httpx.Request) -> str | None:
+        """The version that the path begins with."""
+        return request.url.path.split("/")[1]
 
     def is_streamed(self, model_request: ModelRequest) -> bool:
         """Whether the path asks for a stream."""
@@ -360,22 +357,25 @@ class GeminiGenerateContent(ChatAPI):
             {
                 "type": "function",
                 "name": function.get("name"),
-                "parameters": _with_camel_case(
-                    first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters")
-                ),
+                "parameters": _with_camel_case(_get(function, "parametersJsonSchema") or function.get("parameters")),
             }
             for tool in map(as_mapping, as_items(body.get("tools")))
-            for function in map(as_mapping, as_items(first_of(tool, "functionDeclarations", "function_declarations")))
+            for function in map(as_mapping, as_items(_get(tool, "functionDeclarations")))
         ]
-        config = as_mapping(first_of(body, "toolConfig", "tool_config"))
-        calling = as_mapping(first_of(config, "functionCallingConfig", "function_calling_config"))
-        allowed = as_items(first_of(calling, "allowedFunctionNames", "allowed_function_names"))
-        mode = {"AUTO": "auto", "NONE": "none", "ANY": "required"}.get(as_text(calling.get("mode")).upper())
+        tools += [
+            {"type": "raw", "raw": tool}
+            for tool in map(as_mapping, as_items(body.get("tools")))
+            if _get(tool, "functionDeclarations") is None
+        ]
+        config = as_mapping(_get(body, "toolConfig"))
+        calling = as_mapping(_get(config, "functionCallingConfig"))
+        allowed = as_items(_get(calling, "allowedFunctionNames"))
+        modes = {"AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required"}
+        mode = modes.get(as_text(calling.get("mode")).upper())
         choice: Any = mode
-        if allowed and mode == "required":
+        if allowed and mode in ("auto", "required"):
             choice = {"type": "allowed_tools", "mode": mode, "tools": [{"name": name} for name in allowed]}
-        schema = _schema(body)
-        return Definitions.read(tools, choice, None if schema is None else {"type": "json_schema", "schema": schema})
+        return Definitions.read(tools, choice, schema=_schema(body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""
@@ -386,11 +386,10 @@ class GeminiGenerateContent(ChatAPI):
             {"functionCall": {"id": call.id or call.digest, "name": call.name, "args": call.arguments}}
             for call in answer.tool_calls
         ]
-        config = as_mapping(first_of(model_request.body, "generationConfig", "generation_config"))
-        count = first_of(config, "candidateCount", "candidate_count")
+        config = as_mapping(_get(model_request.body, "generationConfig"))
+        count = _get(config, "candidateCount")
         count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
-        model = _PATH.search(model_request.path)
         return {
             "candidates": [{**candidate, "index": index} for index in range(int(count))],
             "usageMetadata": {
@@ -398,7 +397,7 @@ class GeminiGenerateContent(ChatAPI):
                 "candidatesTokenCount": answer.output_tokens,
                 "totalTokenCount": answer.total_tokens,
             },
-            "modelVersion": model_request.model if model is None else model[1],
+            "modelVersion": model_request.replied_model,
             "responseId": answer.digest[:24],
         }
 
@@ -410,9 +409,22 @@ class GeminiGenerateContent(ChatAPI):
         if is_array:
             yield b"]"
 
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The last chunk, with the first candidate and its parts of all of them."""
+        whole: dict[str, Any] = {}
+        first: dict[str, Any] = {}
+        parts: list[Any] = []
+        for chunk in events:
+            whole |= chunk
+            for candidate in chunk.get("candidates") or ():
+                if candidate.get("index", 0) == 0:
+                    first = candidate
+                    parts += (candidate.get("content") or {}).get("parts") or ()
+        return {**whole, "candidates": [{**first, "content": {"parts": parts}}]}
+
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Google's error; in a JSON array, where the reply is one."""
-        error: dict[str, Any] = {"code": status, "message": message, "status": self.error_words.get(status, "UNKNOWN")}
+        error: dict[str, Any] = {"code": status, "message": message, "status": self.error_word(status)}
         is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return [{"error": error}] if is_array else {"error": error}
 
@@ -420,7 +432,7 @@ class GeminiGenerateContent(ChatAPI):
         """Read `systemInstruction` and `contents`."""
         sent = as_mapping(body)
         turns: list[ConversationTurn] = []
-        instruction = first_of(sent, "systemInstruction", "system_instruction")
+        instruction = _get(sent, "systemInstruction")
         if instruction is not None:
             is_content = isinstance(instruction, Mapping) and "parts" in instruction
             parts = read_parts(instruction["parts"] if is_content else instruction, _read_part)
@@ -431,11 +443,10 @@ class GeminiGenerateContent(ChatAPI):
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
-    config = as_mapping(first_of(body, "generationConfig", "generation_config"))
-    media_type = first_of(config, "responseMimeType", "response_mime_type")
-    schema = first_of(
-        config, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema"
-    )
+    config = as_mapping(_get(body, "generationConfig"))
+    media_type = _get(config, "responseMimeType")
+    names = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
+    schema = next((found for name in names if (found := _get(config, name)) is not None), None)
     if schema is not None:
         return _with_camel_case(schema)
     return {"type": "object"} if media_type == "application/json" else None
@@ -447,20 +458,27 @@ def _with_camel_case(schema: Any) -> Any:
         return [_with_camel_case(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    converted = {_CAMEL_CASE.get(key, key): value for key, value in schema.items()}
     return {
-        # The keys of `properties` are names.
-        key: {name: _with_camel_case(each) for name, each in value.items()}
-        if key == "properties" and isinstance(value, Mapping)
+        _camel_case(key): {name: _with_camel_case(each) for name, each in value.items()}
+        if key in _NAMED and isinstance(value, Mapping)
         else _with_camel_case(value)
-        for key, value in converted.items()
+        for key, value in schema.items()
     }
+
+
+def _camel_case(key: str) -> str:
+    return _SNAKE_CASE.sub(lambda match: match[1].upper(), key)
+
+
+def _get(fields: Mapping[str, Any], name: str) -> Any:
+    """The value of a field, whose name may be in snake case."""
+    return next((value for key, value in fields.items() if value is not None and _camel_case(key) == name), None)
 
 
 def _unquoted(body: Mapping[str, Any], text: str) -> str:
     """The text of a reply; for the media type `text/x.enum` the value without its quotes."""
-    config = as_mapping(first_of(body, "generationConfig", "generation_config"))
-    is_enum = first_of(config, "responseMimeType", "response_mime_type") == "text/x.enum"
+    config = as_mapping(_get(body, "generationConfig"))
+    is_enum = _get(config, "responseMimeType") == "text/x.enum"
     return text.strip('"') if is_enum else text
 
 
@@ -493,17 +511,17 @@ def _read_content(content: Any) -> list[ConversationTurn]:
 
 def _read_part(part: Any) -> Iterable[Part]:
     content = as_mapping(part)
-    inline, file = first_of(content, "inlineData", "inline_data"), first_of(content, "fileData", "file_data")
-    call = first_of(content, "functionCall", "function_call")
-    response = first_of(content, "functionResponse", "function_response")
+    inline, file = _get(content, "inlineData"), _get(content, "fileData")
+    call = _get(content, "functionCall")
+    response = _get(content, "functionResponse")
     if content.get("text") is not None:
         yield Thought(as_text(content["text"])) if content.get("thought") is True else as_text(content["text"])
     elif isinstance(inline, Mapping):
-        name = first_of(inline, "displayName", "display_name")
-        yield read_base64(inline.get("data"), first_of(inline, "mimeType", "mime_type"), name=name)
+        name = _get(inline, "displayName")
+        yield read_base64(inline.get("data"), _get(inline, "mimeType"), name=name)
     elif isinstance(file, Mapping):
-        media_type = as_text(first_of(file, "mimeType", "mime_type"))
-        yield SentMedia(kind_of(media_type), media_type, source=as_text(first_of(file, "fileUri", "file_uri")))
+        media_type = as_text(_get(file, "mimeType"))
+        yield SentMedia(kind_of(media_type), media_type, source=as_text(_get(file, "fileUri")))
     elif isinstance(call, Mapping):
         yield read_call(call.get("name"), call.get("args"), call.get("id"))
     elif isinstance(response, Mapping):
@@ -514,7 +532,9 @@ def _read_part(part: Any) -> Iterable[Part]:
 
 def _read_response(response: Mapping[str, Any]) -> ToolResult:
     result = response.get("response")
+    is_error = isinstance(result, Mapping) and "error" in result
     # The SDK puts other values than mappings under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
-        result = result.get("result", result.get("output", result))
-    return ToolResult((as_text(result),), as_text(response.get("id")), as_text(response.get("name")))
+        result = next((result[key] for key in ("result", "output", "error") if key in result), result)
+    parts = result_parts(read_parts(response.get("parts"), _read_part))
+    return ToolResult((as_text(result), *parts), as_text(response.get("id")), as_text(response.get("name")), is_error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     """Parse the arguments of a tool call, for an API that takes them as data."""
     arguments: Any
     try:
-        arguments = json.loads(call.function.arguments, parse_constant=_finite_float, parse_float=_finite_float)
+        arguments = json.loads(call.function.arguments)
     except (ValueError, RecursionError) as error:
         arguments = error
     if not isinstance(arguments, dict):
@@ -40,14 +39,6 @@ def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
             message_number=message.number,
         )
     return arguments
-
-
-def _finite_float(text: str) -> float:
-    """Read a number of JSON, which has neither NaN nor infinity, although Python reads both."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"JSON has no {text}")
-    return number
 
 
 def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
@@ -78,28 +69,20 @@ def value_at(data: Any, path: Sequence[str]) -> Any:
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
 _COUNTS: Final[Mapping[str, str]] = {
-    "input_tokens": "input",
-    "prompt_tokens": "input",
-    "inputTokens": "input",
-    "promptTokenCount": "input",
-    "prompt_eval_count": "input",
-    "output_tokens": "output",
-    "completion_tokens": "output",
-    "outputTokens": "output",
-    "candidatesTokenCount": "output",
-    "eval_count": "output",
-    "cached_tokens": "read",
-    "cachedContentTokenCount": "read",
-    "cache_write_tokens": "written",
-    "reasoning_tokens": "thoughts",
-    "thinking_tokens": "thoughts",
-    "cache_read_input_tokens": "read beside",
-    "cacheReadInputTokens": "read beside",
-    "cache_creation_input_tokens": "written beside",
-    "cacheWriteInputTokens": "written beside",
-    "toolUsePromptTokenCount": "tools beside",
-    "thoughtsTokenCount": "thoughts beside",
-    "ephemeral_1h_input_tokens": "written for an hour",
+    name: kind
+    for kind, names in {
+        "input": "input_tokens prompt_tokens inputTokens promptTokenCount prompt_eval_count",
+        "output": "output_tokens completion_tokens outputTokens candidatesTokenCount eval_count",
+        "read": "cached_tokens cachedContentTokenCount",
+        "written": "cache_write_tokens",
+        "thoughts": "reasoning_tokens thinking_tokens",
+        "read beside": "cache_read_input_tokens cacheReadInputTokens",
+        "written beside": "cache_creation_input_tokens cacheWriteInputTokens",
+        "tools beside": "toolUsePromptTokenCount",
+        "thoughts beside": "thoughtsTokenCount",
+        "written for an hour": "ephemeral_1h_input_tokens",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from pytest_chatprompt.apis.preflight import PreflightInput, RuleFunction, Violation
 from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, content_parts, describe_messages
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, RawContent, content_parts, describe_messages
 from pytest_chatprompt.text.media_types import MediaKind
 
 
@@ -79,12 +79,12 @@ first_turn_not_the_users: Final = _each_turn(
 merged_turns: Final = _each_turn(
     _same_role,
     "{vendor} merges consecutive turns of the same role, so the model sees this and {before} as one turn; "
-    "join them in the case, or put an answer between them",
+    "join them, or put an answer between them",
 )
 turns_of_the_same_role: Final = _each_turn(
     _same_role,
     "{vendor} refuses consecutive turns of the same role, and {before} is the {before_role}'s turn too; "
-    "join them in the case, or put {between} between them",
+    "join them, or put {between} between them",
 )
 users_after_results: Final = _each_turn(
     lambda previous, message: previous is not None and previous.role == "tool" and message.role == "user",
@@ -110,7 +110,8 @@ documents_without_text: Final = _each_message(
     lambda message: (
         message.role == "user"
         and any(media.kind == "document" for media in message.media)
-        and not any(isinstance(part, str) for part in content_parts(message.content))
+        # What is raw may be a text.
+        and not any(isinstance(part, str | RawContent) for part in content_parts(message.content))
     ),
     "{vendor} refuses a message with a document and no text; add a text part that says what to do with it",
 )
@@ -149,7 +150,7 @@ def assistant_message_last(text: str, *, if_refused: bool = False) -> RuleFuncti
 
 prefill_not_supported: Final = assistant_message_last(
     "{vendor}'s {model} refuses a final assistant message: it does not continue a prefilled answer; "
-    "end the case with a user message",
+    "end with a user message",
     if_refused=True,
 )
 
@@ -272,14 +273,18 @@ def call_ids_used_twice(request: PreflightInput) -> Iterator[Violation]:
 
 def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Violation]:
     """Calls of the current turn, for a model that wants its thought signatures back beside them."""
+    if not request.limits.thought_signatures:
+        return
+    if re.search(r"thought_?signature", repr(request.body.get("contents")), re.IGNORECASE):
+        return
     # The API looks only at calls of the current turn: those after the last user message.
     current = list(takewhile(lambda message: message.role != "user", reversed(request.turns)))
     for message in reversed(current):
-        if message.tool_calls and request.limits.thought_signatures:
+        if message.tool_calls:
             yield (
                 message,
-                f"{request.vendor}'s {request.model} refuses tool calls without their thought signatures, which an "
-                "eval file cannot hold; end the case with a user message after them, or use an older model",
+                f"{request.vendor}'s {request.model} refuses tool calls without their thought signatures; send those "
+                "of its reply, in an eval file as raw parts, end with a user message, or use an older model",
             )
 
 

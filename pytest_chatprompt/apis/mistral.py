@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, OpenAIChat, OpenAIProvider, image_part
+from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest, Reply
@@ -24,19 +23,6 @@ from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_mes
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _ID_LENGTH: Final = 9
-_ERRORS: Final[Mapping[int, str]] = {
-    400: "invalid_request_error",
-    401: "invalid_request_unauthorized",
-    403: "invalid_request_forbidden",
-    404: "invalid_request_not_found",
-    422: "invalid_request_error",
-    429: "rate_limited",
-    500: "internal_server_error",
-    503: "service_unavailable",
-    529: "service_unavailable",
-}
-
-DEFAULT_MODEL: Final = "mistral-large-latest"
 
 _VALIDATOR: Final = (
     "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
@@ -54,7 +40,7 @@ MISTRAL_RULES: Final = (
         "last-turn",
         _VALIDATOR,
         message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end the case with a user message"
+            "{vendor} expects the last turn from the user or a tool; end with a user message"
         ),
     ),
 )
@@ -69,7 +55,7 @@ def _audio(media: Media) -> dict[str, Any]:
 
 
 MISTRAL_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, takes_urls=True),
+    "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
     "document": MediaSupport(_document, takes_urls=True),
     # https://docs.mistral.ai/capabilities/audio_transcription
     "audio": MediaSupport(_audio),
@@ -87,6 +73,7 @@ class MistralProvider(CompatibleProvider):
         settings: see `ChatSettings`.
     """
 
+    default_model = "mistral-large-latest"
     vendor = "Mistral"
     price_vendor = "mistral"
     key_variable = "MISTRAL_API_KEY"
@@ -100,18 +87,10 @@ class MistralProvider(CompatibleProvider):
         "max_output_tokens": SettingField(("max_tokens",)),
         "seed": SettingField(("random_seed",)),
     }
+    name = "mistral"
     media: ClassVar[MediaTable] = MISTRAL_MEDIA
+    takes_developers = False
     rules: ClassVar[tuple[Rule, ...]] = MISTRAL_RULES
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        max_tokens_parameter: MaxTokensParameter = "max_tokens",
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """OpenAI's body; its messages have no names."""
@@ -127,6 +106,8 @@ class MistralProvider(CompatibleProvider):
         """`tools`, each with its definition nested; the API demands a schema of the arguments."""
         payload = super().tools_payload(tools)
         for tool in payload.body["tools"]:
+            if "function" not in tool:
+                continue
             tool["function"] = {"parameters": {"type": "object", "properties": {}}, **tool["function"]}
         return payload
 
@@ -148,11 +129,19 @@ class MistralProvider(CompatibleProvider):
 class MistralErrors(ModelAPI):
     """The errors of Mistral's APIs."""
 
-    error_words = _ERRORS
+    error_words: ClassVar[Mapping[int, str]] = {
+        401: "invalid_request_unauthorized",
+        403: "invalid_request_forbidden",
+        404: "invalid_request_not_found",
+        429: "rate_limited",
+        4: "invalid_request_error",
+        500: "internal_server_error",
+        5: "service_unavailable",
+    }
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """The body of an error; status 422 has a list of details."""
-        kind = _ERRORS.get(status, "error")
+        kind = self.error_word(status)
         if status == HTTPStatus.UNPROCESSABLE_ENTITY:
             return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
         about = {"param": None, "code": None, "request_id": f"req_{model_request.digest[:24]}"}
@@ -186,22 +175,16 @@ class MistralChat(MistralErrors, OpenAIChat):
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """Chunks: the text piece by piece, all calls at once, the usage with the last one."""
-        head = {**body, "object": "chat.completion.chunk"}
-        del head["usage"]
+        head = {key: body[key] for key in body if key != "usage"} | {"object": "chat.completion.chunk"}
         for choice in body["choices"]:
-            message, index = choice["message"], choice["index"]
-            begin = {"index": index, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
-            yield server_sent_event({**head, "choices": [begin]})
-            for piece in pieces(message["content"]):
-                yield server_sent_event(
-                    {**head, "choices": [{"index": index, "delta": {"content": piece}, "finish_reason": None}]}
-                )
-            delta: dict[str, Any] = {"content": ""}
-            if message["tool_calls"]:
-                calls = [{**call, "index": place} for place, call in enumerate(message["tool_calls"])]
-                delta = {"content": "", "tool_calls": calls}
-            end = {"index": index, "delta": delta, "finish_reason": choice["finish_reason"]}
-            yield server_sent_event({**head, "choices": [end], "usage": body["usage"]})
+            message, chunk = choice["message"], {"index": choice["index"], "finish_reason": None}
+            texts = ({"content": piece} for piece in pieces(message["content"]))
+            for delta in ({"role": "assistant", "content": ""}, *texts):
+                yield server_sent_event({**head, "choices": [{**chunk, "delta": delta}]})
+            calls = [{**call, "index": place} for place, call in enumerate(message["tool_calls"] or ())]
+            rest = {"content": "", **({"tool_calls": calls} if calls else {})}
+            ended = {**chunk, "delta": rest, "finish_reason": choice["finish_reason"]}
+            yield server_sent_event({**head, "choices": [ended], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
 
 

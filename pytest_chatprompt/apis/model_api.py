@@ -8,13 +8,15 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from binascii import crc32
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import httpx
 
 from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
+from pytest_chatprompt.providers.response import ProviderResponse
 
 _PIECE: Final = re.compile(r"\s*\S+|\s+$")
 
@@ -69,7 +71,7 @@ class ModelAPI(ABC):
     Attributes:
         price_vendor: the vendor's id in the price list of `genai-prices`; `""` for none.
         prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
-        error_words: the API's own word for each status of an error.
+        error_words: the API's own word for a status of an error, and for all others of its hundred: 4 and 5.
         refusal: what to do about a reply that is not for this API.
     """
 
@@ -127,14 +129,26 @@ class ModelAPI(ABC):
         """The headers of an error."""
         return RETRY_HEADERS if status in _RETRYABLE else {}
 
+    def error_word(self, status: int) -> str:
+        """The API's own word for a status of an error; `""` for none."""
+        return self.error_words.get(status) or self.error_words.get(status // 100, "")
+
+    def api_version(self, request: httpx.Request) -> str | None:  # noqa: ARG002 - what an API with versions looks at
+        """The version of the API that a request names; `None` for none."""
+        return None
+
     @abstractmethod
     def read_conversation(self, body: Any) -> Conversation:
         """Read the body of a request back into the conversation that it holds."""
 
+    def read_reply(self, body: Any) -> ProviderResponse:
+        """Read the body of a successful reply, where no built-in provider does; by default only its usage."""
+        return ProviderResponse(text="", usage=read_usage(body))
+
     def _error(
         self, request: httpx.Request, model_request: ModelRequest, status: int, message: str = ""
     ) -> httpx.Response:
-        word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
+        word = self.error_word(status) or http.client.responses.get(status, f"error {status}")
         message = message or f"{word} (queued by the test)"
         headers = {**self.headers(model_request), **self.error_headers(status)}
         return _response(request, status, self.error_body(model_request, status, message), headers)
@@ -178,6 +192,10 @@ class ChatAPI(ModelAPI):
     @abstractmethod
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """The chunks of the streamed reply, made of the body of the whole one."""
+
+    @abstractmethod
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The body of the whole reply, made of the JSON data of the events of a stream."""
 
     @abstractmethod
     def definitions(self, body: Mapping[str, Any]) -> Definitions:

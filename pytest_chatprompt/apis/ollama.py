@@ -9,38 +9,23 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, Unpack
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    as_items,
-    as_mapping,
-    as_text,
-)
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
+from pytest_chatprompt.apis.json_body import make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
-from pytest_chatprompt.apis.openai import (
-    OPENAI_MEDIA,
-    CompatibleProvider,
-    MaxTokensParameter,
-    image_part,
-    read_chat_message,
-    read_images,
-)
+from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.response import ProviderResponse
 
-# The model of the examples in Ollama's documentation.
-DEFAULT_MODEL: Final = "gpt-oss:20b"
 _PORT: Final = 11434
 
 _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
@@ -48,6 +33,8 @@ _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/opena
 OLLAMA_RULES: Final = (
     about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
     about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
+    about_definitions("custom-tool", _OLLAMA_SOURCE, option_rules.custom_tools_misread),
+    Rule("option-ignored", _OLLAMA_SOURCE, option_rules.options_ignored),
 )
 
 # `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and answer a
@@ -70,23 +57,17 @@ class OllamaProvider(CompatibleProvider):
         settings: see `ChatSettings`. A key is sent where there is one: Ollama's cloud wants it.
     """
 
+    # The model of the examples in Ollama's documentation.
+    default_model = "gpt-oss:20b"
     vendor = "Ollama"
     key_variable = "OLLAMA_API_KEY"
     key_is_optional = True
     base_url_variable = "OLLAMA_BASE_URL"
     default_base_url = "http://localhost:11434/v1"
+    name = "ollama"
     media: ClassVar[MediaTable] = OLLAMA_MEDIA
+    takes_developers = False
     rules: ClassVar[tuple[Rule, ...]] = OLLAMA_RULES
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        max_tokens_parameter: MaxTokensParameter = "max_tokens",
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
 
     @property
     def base_url(self) -> str:
@@ -133,13 +114,12 @@ class OllamaAPI(ChatAPI):
         """Read `tools` and `format`; no field of Ollama forces a tool."""
         wanted = body.get("format")
         schema = {"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
-        response_format = None if schema is None else {"type": "json_schema", "schema": schema}
-        return Definitions.read(as_items(body.get("tools")), None, response_format)
+        return Definitions.read(as_items(body.get("tools")), schema=schema)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The whole reply: the fields of the last line, with all of the answer."""
         return {
-            "model": model_request.model,
+            "model": model_request.replied_model,
             "created_at": "2025-01-01T00:00:00Z",
             **self.content(answer),
             "done": True,
@@ -151,6 +131,25 @@ class OllamaAPI(ChatAPI):
             "eval_count": answer.output_tokens,
             "eval_duration": 0,
         }
+
+    def read_reply(self, body: Any) -> ProviderResponse:
+        """Read the text and the calls, which have no ids."""
+        message = body.get("message") or {}
+        calls = [call["function"] for call in message.get("tool_calls") or ()]
+        return ProviderResponse(
+            text=message.get("content") or body.get("response") or "",
+            finish_reason=body.get("done_reason"),
+            usage=read_usage(body),
+            tool_calls=tuple(make_tool_call(call["name"], call["name"], call["arguments"]) for call in calls),
+        )
+
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The last line, with the texts and the calls of all."""
+        messages = [line["message"] for line in events if "message" in line]
+        text = "".join(message.get("content") or "" for message in messages)
+        calls = [call for message in messages for call in message.get("tool_calls") or ()]
+        response = "".join(line.get("response") or "" for line in events)
+        return {**events[-1], "message": {"content": text, "tool_calls": calls}, "response": response}
 
     @abstractmethod
     def content(self, answer: Answer) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -42,10 +42,17 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    raw_message,
+)
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
-from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -56,7 +63,8 @@ def text_part(text: str) -> dict[str, Any]:
 
 def image_part(media: Media) -> dict[str, Any]:
     """Make the part for an image."""
-    return {"type": "image_url", "image_url": {"url": media.url}}
+    detail = {} if media.detail is None else {"detail": media.detail}
+    return {"type": "image_url", "image_url": {"url": media.url, **detail}}
 
 
 def document_part(media: Media) -> dict[str, Any]:
@@ -72,12 +80,11 @@ def audio_part(media: Media) -> dict[str, Any]:
 
 # Only the parts of a user message may be media; files and audio have no field for a URL.
 OPENAI_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, takes_urls=True),
+    "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
     "document": MediaSupport(document_part),
     "audio": MediaSupport(audio_part),
 }
 
-DEFAULT_MODEL: Final = "gpt-5.5"
 
 MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
 
@@ -122,7 +129,7 @@ OPENAI_PREFILL_RULE: Final = Rule(
     "prefill",
     _OPENAI,
     message_rules.assistant_message_last(
-        "{vendor} does not continue a final assistant message but answers after it; end the case with a user message"
+        "{vendor} does not continue a final assistant message but answers after it; end with a user message"
     ),
 )
 
@@ -140,8 +147,11 @@ OPENAI_RULES: Final = (
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
     Rule("max-tokens", _OPENAI, option_rules.max_tokens_not_accepted),
+    Rule("stop-count", _OPENAI, option_rules.too_many_stops(4)),
+    Rule("stop-fixed", _OPENAI, option_rules.stops_not_accepted),
 )
 
+# As of November 2026; for `stop` see `completion_create_params.py` of openai 3.54.
 # gpt-5.1 and 5.2 accept a temperature as long as they do not reason, which cannot be seen in a body: not known.
 OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
     "gpt-4o-2024-05-13": ModelLimits(max_output_tokens=4_096, temperature=True),
@@ -150,6 +160,9 @@ OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
     "gpt-4-turbo*": ModelLimits(max_output_tokens=4_096, temperature=True),
     "o1-preview*": ModelLimits(max_output_tokens=32_768, temperature=False, max_tokens=False),
     "o1-mini*": ModelLimits(max_output_tokens=65_536, temperature=False, max_tokens=False),
+    "o3": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False, stop=False),
+    "o3-20*": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False, stop=False),
+    "o4-mini*": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False, stop=False),
     "o[134]*": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False),
     "gpt-5*-chat*": ModelLimits(max_output_tokens=16_384),
     "gpt-5.[12]*": ModelLimits(max_output_tokens=128_000, max_tokens=False),
@@ -169,6 +182,8 @@ class OpenAIProvider(ChatProvider):
         settings: see `ChatSettings`.
     """
 
+    default_model = "gpt-5.5"
+    takes_api_version = False
     vendor = "OpenAI"
     price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
@@ -176,6 +191,7 @@ class OpenAIProvider(ChatProvider):
     base_url_variable = "OPENAI_BASE_URL"
     default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-chat"
+    max_tokens_parameter: MaxTokensParameter = "max_completion_tokens"
     # Those that chat completions have; Responses has more.
     tool_types: ClassVar[tuple[str, ...]] = ("function", "custom")
     setting_fields: Mapping[str, SettingField] = {
@@ -186,25 +202,24 @@ class OpenAIProvider(ChatProvider):
         "seed": SettingField(("seed",)),
         "reasoning_effort": SettingField(("reasoning_effort",)),
     }
+    name = "openai"
     media: ClassVar[MediaTable] = OPENAI_MEDIA
+    takes_developers = True
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def __init__(
         self,
         *,
-        model: str = DEFAULT_MODEL,
         base_url: str | None = None,
-        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
-        **settings: Unpack[ChatSettings],
+        max_tokens_parameter: MaxTokensParameter | None = None,
+        **settings: Unpack[ChatProviderArguments],
     ) -> None:
-        # `ChatProvider` would accept an `api_version` too, and this API has none.
-        check_names(self, settings, ChatSettings)
-        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter)
-        super().__init__(model=model, base_url=base_url, **settings)
-        self.max_tokens_parameter = max_tokens_parameter
-        if max_tokens_parameter != "max_completion_tokens":
-            self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((max_tokens_parameter,))}
+        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter | None)
+        super().__init__(base_url=base_url, **settings)
+        if max_tokens_parameter is not None:
+            self.max_tokens_parameter = max_tokens_parameter
+        self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((self.max_tokens_parameter,))}
 
     def endpoint_path(self) -> str:
         """`/chat/completions`."""
@@ -230,21 +245,24 @@ class OpenAIProvider(ChatProvider):
         return body
 
     def _message(self, message: ChatMessage) -> dict[str, Any]:
+        raw = raw_message(message)
+        if raw is not None:
+            return raw
         data = message.as_dict()
-        if message.media:
+        if isinstance(message.content, tuple):
             data["content"] = content_blocks(message.content, self.media, text_part)
         return data
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
         for index, tool in enumerate(tools):
-            if tool["type"] not in self.tool_types:
+            if tool["type"] not in (*self.tool_types, "raw"):
                 raise PayloadError(
                     f"{self.vendor}'s chat completions have no tool of the type {tool['type']!r}; "
                     f"the types are {' and '.join(self.tool_types)}",
                     location=("tools", index),
                 )
-        return Payload({"tools": [_nested(tool) for tool in tools]})
+        return Payload({"tools": [tool["raw"] if tool["type"] == "raw" else _nested(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
@@ -310,16 +328,8 @@ class CompatibleProvider(OpenAIProvider):
     default_base_url: ClassVar[str] = ""
     # What is known about OpenAI's models says nothing about others.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
-
-    def __init__(
-        self,
-        *,
-        model: str,
-        base_url: str | None = None,
-        max_tokens_parameter: MaxTokensParameter = "max_tokens",
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
+    default_model: ClassVar[str] = ""
+    max_tokens_parameter = "max_tokens"
 
 
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -336,20 +346,6 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
 
 _MOST_CHOICES = 128
 
-_ERRORS: Final[Mapping[int, str]] = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout",
-    409: "conflict",
-    413: "request_too_large",
-    422: "unprocessable_entity",
-    429: "rate_limit_error",
-    500: "server_error",
-    503: "service_unavailable",
-    529: "overloaded",
-}
 # (type, code) where OpenAI's own error has others than the word for the status.
 _TYPES_AND_CODES: Final = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -362,11 +358,18 @@ _TYPES_AND_CODES: Final = {
 class OpenAIErrors(ModelAPI):
     """The errors of OpenAI's APIs."""
 
-    error_words: ClassVar[Mapping[int, str]] = _ERRORS
+    error_words: ClassVar[Mapping[int, str]] = {
+        401: "authentication_error",
+        403: "permission_error",
+        404: "not_found_error",
+        429: "rate_limit_error",
+        4: "invalid_request_error",
+        5: "server_error",
+    }
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in OpenAI's shape."""
-        kind, code = _TYPES_AND_CODES.get(status, (_ERRORS.get(status, "error"), None))
+        kind, code = _TYPES_AND_CODES.get(status, (self.error_word(status), None))
         return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
@@ -374,13 +377,11 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
     """OpenAI's chat completions."""
 
     price_vendor = "openai"
-    prompt_keys = ("model", "response_format", "tools", "functions", "messages")
+    prompt_keys = ("model", "response_format", "tools", "messages")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
-        """Read `tools`, `tool_choice` and `response_format`; and the older `functions` and `function_call`."""
-        functions = [{**as_mapping(function), "type": "function"} for function in as_items(body.get("functions"))]
-        choice = body.get("tool_choice", body.get("function_call"))
-        return Definitions.read([*as_items(body.get("tools")), *functions], choice, body.get("response_format"))
+        """Read `tools`, `tool_choice` and `response_format`."""
+        return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), body.get("response_format"))
 
     def call_id(self, call: AnswerToolCall) -> str:
         """Make the id of a tool call."""
@@ -389,33 +390,23 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
-        reason = self.finish_reason(answer)
-        if answer.tool_calls and "functions" in model_request.body and "tools" not in model_request.body:
-            call = answer.tool_calls[0]
-            message["function_call"] = {"name": call.name, "arguments": json_text(call.arguments)}
-            reason = "function_call" if reason == "tool_calls" else reason
-        elif answer.tool_calls:
+        if answer.tool_calls:
             message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
         count = model_request.body.get("n")
         count = min(count, _MOST_CHOICES) if isinstance(count, int) and count > 0 else 1
-        choice = {"message": message, "logprobs": None, "finish_reason": reason}
+        choice = {"message": message, "logprobs": None, "finish_reason": self.finish_reason(answer)}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
             "created": CREATED,
-            "model": model_request.model,
+            "model": model_request.replied_model,
             "choices": [{"index": index, **choice} for index in range(int(count))],
             "usage": {
                 "prompt_tokens": answer.input_tokens,
                 "completion_tokens": answer.output_tokens,
                 "total_tokens": answer.total_tokens,
-                "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, "audio_tokens": 0},
-                "completion_tokens_details": {
-                    "reasoning_tokens": 0,
-                    "audio_tokens": 0,
-                    "accepted_prediction_tokens": 0,
-                    "rejected_prediction_tokens": 0,
-                },
+                "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+                "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
             },
             "service_tier": "default",
             "system_fingerprint": "fp_offline",
@@ -433,12 +424,37 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         head = {key: body[key] for key in body if key not in ("choices", "usage")} | {"object": "chat.completion.chunk"}
         more = {"usage": None} if wants_usage else {}
         for choice in body["choices"]:
-            for delta, reason in _deltas(choice):
-                chosen = {"index": choice["index"], "delta": delta, "logprobs": None, "finish_reason": reason}
-                yield server_sent_event({**head, "choices": [chosen], **more})
+            chunk = {"index": choice["index"], "logprobs": None, "finish_reason": None}
+            for delta in _deltas(choice["message"]):
+                yield server_sent_event({**head, "choices": [{**chunk, "delta": delta}], **more})
+            ended = {**chunk, "delta": {}, "finish_reason": choice["finish_reason"]}
+            yield server_sent_event({**head, "choices": [ended], **more})
         if wants_usage:
             yield server_sent_event({**head, "choices": [], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
+
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The first choice of the chunks, and the usage of the last that has it."""
+        message: dict[str, Any] = {"content": ""}
+        calls: dict[int, dict[str, Any]] = {}
+        whole: dict[str, Any] = {}
+        reason = None
+        for chunk in events:
+            whole |= {key: chunk[key] for key in ("model", "service_tier", "usage") if chunk.get(key)}
+            for choice in chunk.get("choices") or ():
+                if choice.get("index", 0) != 0:
+                    continue
+                delta = choice["delta"]
+                message["content"] += delta.get("content") or ""
+                message["refusal"] = (message.get("refusal") or "") + (delta.get("refusal") or "")
+                for call in delta.get("tool_calls") or ():
+                    if "function" in call:
+                        add_call(calls, call)
+                reason = choice.get("finish_reason") or reason
+        return {
+            **whole,
+            "choices": [{"message": {**message, "tool_calls": [*calls.values()]}, "finish_reason": reason}],
+        }
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
@@ -446,23 +462,24 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         return Conversation(tuple(read_chat_message(message) for message in messages))
 
 
-def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """The deltas of a choice, each with the finish reason, which only the last one has."""
-    message = choice["message"]
-    yield {"role": "assistant", "content": "" if message["content"] is not None else None, "refusal": None}, None
+def add_call(calls: dict[int, dict[str, Any]], delta: Mapping[str, Any]) -> None:
+    """Add a piece of a streamed tool call to the calls so far, by their places."""
+    call = calls.setdefault(delta.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
+    call["id"] = delta.get("id") or call["id"]
+    for key, piece in delta["function"].items():
+        call["function"][key] += piece or ""
+
+
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The pieces of a message."""
+    yield {"role": "assistant", "content": "" if message["content"] is not None else None, "refusal": None}
     for piece in pieces(message["content"] or ""):
-        yield {"content": piece}, None
-    if "function_call" in message:
-        call = message["function_call"]
-        yield {"function_call": {"name": call["name"], "arguments": ""}}, None
-        for piece in pieces(call["arguments"]):
-            yield {"function_call": {"arguments": piece}}, None
+        yield {"content": piece}
     for index, call in enumerate(message.get("tool_calls") or ()):
         kind, text = ("custom", "input") if "custom" in call else ("function", "arguments")
-        yield {"tool_calls": [{"index": index, **call, kind: {**call[kind], text: ""}}]}, None
+        yield {"tool_calls": [{"index": index, **call, kind: {**call[kind], text: ""}}]}
         for piece in pieces(call[kind][text]):
-            yield {"tool_calls": [{"index": index, kind: {text: piece}}]}, None
-    yield {}, choice["finish_reason"]
+            yield {"tool_calls": [{"index": index, kind: {text: piece}}]}
 
 
 def read_chat_message(message: Any) -> ConversationTurn:

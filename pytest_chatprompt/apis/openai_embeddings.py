@@ -48,7 +48,7 @@ class OpenAIEmbeddings(OpenAIErrors):
                 {"object": "embedding", "index": index, "embedding": _base64(vector) if in_base64 else list(vector)}
                 for index, vector in enumerate(vectors)
             ],
-            "model": model_request.model,
+            "model": model_request.replied_model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -55,7 +55,6 @@ from pytest_chatprompt.apis.vendor_api import (
     split_prompt,
 )
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
-from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -65,21 +64,24 @@ def text_part(text: str) -> dict[str, Any]:
 
 
 def _image(media: Media) -> dict[str, Any]:
-    return {"type": "input_image", "image_url": media.url}
+    return {"type": "input_image", "image_url": media.url, **_detail(media)}
+
+
+def _detail(media: Media) -> dict[str, Any]:
+    return {} if media.detail is None else {"detail": media.detail}
 
 
 def _document(media: Media) -> dict[str, Any]:
     if media.content is None:
-        return {"type": "input_file", "file_url": media.url}
-    return {"type": "input_file", "filename": media.file_name, "file_data": media.url}
+        return {"type": "input_file", "file_url": media.url, **_detail(media)}
+    return {"type": "input_file", "filename": media.file_name, "file_data": media.url, **_detail(media)}
 
 
 RESPONSES_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True),
-    "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True),
+    "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
+    "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
 }
 
-DEFAULT_MODEL: Final = "gpt-5.5"
 
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
 
@@ -106,6 +108,8 @@ class OpenAIResponsesProvider(ChatProvider):
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
     """
 
+    default_model = "gpt-5.5"
+    takes_api_version = False
     vendor = "OpenAI Responses"
     price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
@@ -119,20 +123,11 @@ class OpenAIResponsesProvider(ChatProvider):
         "top_p": SettingField(("top_p",)),
         "reasoning_effort": SettingField(("reasoning", "effort")),
     }
+    name = "openai_responses"
     media: ClassVar[MediaTable] = RESPONSES_MEDIA
+    takes_developers = True
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RESPONSES_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        # `ChatProvider` would accept an `api_version` too, and this API has none.
-        check_names(self, settings, ChatSettings)
-        super().__init__(model=model, base_url=base_url, **settings)
 
     def endpoint_path(self) -> str:
         """`/responses`."""
@@ -146,15 +141,18 @@ class OpenAIResponsesProvider(ChatProvider):
         """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""
         split = split_prompt(prompt, self.vendor, joins_results=False)
         body: dict[str, Any] = {"model": self.model}
-        if split.system:
-            body["instructions"] = split.system
         body["input"] = [item for turn in split.turns for item in _items(turn)]
+        if isinstance(split.system, tuple):
+            # `instructions` have no parts.
+            body["input"].insert(0, {"role": "system", "content": _content(split.system)})
+        elif split.system:
+            body = {"model": self.model, "instructions": split.system, "input": body["input"]}
         self.settings_body(body)
         return Payload(body, split.adjustments)
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
-        return Payload({"tools": [_flat(tool) for tool in tools]})
+        return Payload({"tools": [tool["raw"] if tool["type"] == "raw" else _flat(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
@@ -201,6 +199,9 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
         for result in turn.results:
             yield {"type": "function_call_output", "call_id": result.call_id, "output": _content(result.content)}
         return
+    if turn.raw is not None:
+        yield turn.raw
+        return
     message = turn.message
     # A text comes before the calls of its turn, as the API's own output has them.
     if message.content or not message.tool_calls:
@@ -229,23 +230,15 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
 
 # What a `Response` repeats of its request, and what stands there if the request does not say.
 _REPEATED: Mapping[str, Any] = {
-    "background": False,
     "instructions": None,
-    "max_output_tokens": None,
-    "max_tool_calls": None,
     "metadata": {},
     "parallel_tool_calls": True,
     "previous_response_id": None,
-    "prompt_cache_key": None,
     "reasoning": {"effort": None, "summary": None},
-    "safety_identifier": None,
     "temperature": 1.0,
     "text": {"format": {"type": "text"}},
     "tool_choice": "auto",
-    "top_logprobs": 0,
     "top_p": 1.0,
-    "truncation": "disabled",
-    "user": None,
 }
 
 
@@ -282,7 +275,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
             "status": status,
             "error": None,
             "incomplete_details": None if status == "completed" else {"reason": reason},
-            "model": model_request.model,
+            "model": model_request.replied_model,
             "output": list(_output(model_request, answer, status)),
             "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
             "tools": [
@@ -301,6 +294,10 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a response, numbered."""
         return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
+
+    def join_stream(self, events: Sequence[Any]) -> Any:
+        """The response of the last event that has it: the one that ends the stream has all of it."""
+        return next((event["response"] for event in reversed(events) if "response" in event), None)
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""

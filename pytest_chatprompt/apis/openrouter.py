@@ -7,17 +7,14 @@ https://openrouter.ai/docs/api/reference/errors-and-debugging.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, audio_part, document_part, image_part
+from pytest_chatprompt.apis.openai import CompatibleProvider, audio_part, document_part, image_part
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.providers.response import ProviderResponse
-
-DEFAULT_MODEL: Final = "openai/gpt-5.5"
 
 _OPENROUTER: Final = "https://openrouter.ai/docs/api-reference/parameters"
 _OPENROUTER_TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
@@ -34,7 +31,7 @@ OPENROUTER_RULES: Final = (
 # (`components/chatcontentitems.py`): all messages but the system's may have media, and `file_data` may be a URL.
 _ROLES_OF_OPENROUTER: Final[tuple[Role, ...]] = ("user", "assistant", "tool")
 OPENROUTER_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True),
+    "image": MediaSupport(image_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True, takes_detail=True),
     "document": MediaSupport(document_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True),
     "audio": MediaSupport(audio_part, roles=_ROLES_OF_OPENROUTER),
 }
@@ -51,23 +48,17 @@ class OpenRouterProvider(CompatibleProvider):
         settings: see `ChatSettings`. What only OpenRouter has, such as `provider` and `models`, goes into `extra_body`.
     """
 
+    default_model = "openai/gpt-5.5"
     vendor = "OpenRouter"
     price_vendor = "openrouter"
     key_variable = "OPENROUTER_API_KEY"
     base_url_variable = "OPENROUTER_API_BASE"
     default_base_url = "https://openrouter.ai/api/v1"
+    name = "openrouter"
     media: ClassVar[MediaTable] = OPENROUTER_MEDIA
+    # `components/chatcontenttext.py`; images and files have no mark.
+    cached_kinds = ("text",)
     rules: ClassVar[tuple[Rule, ...]] = OPENROUTER_RULES
-
-    def __init__(
-        self,
-        *,
-        model: str = DEFAULT_MODEL,
-        base_url: str | None = None,
-        max_tokens_parameter: MaxTokensParameter = "max_tokens",
-        **settings: Unpack[ChatSettings],
-    ) -> None:
-        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; an error of the model, which comes with status 200 too, sets `blocked`."""

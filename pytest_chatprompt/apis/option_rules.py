@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_chatprompt.apis.preflight import PreflightInput, RuleFunction, RuleLocation, Violation
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
 
 _DEFAULT_TEMPERATURE: Final = 1
@@ -56,6 +57,60 @@ temperature_not_accepted: Final = _once(
     text=f"{{request.vendor}}'s {{request.model}} refuses a temperature other than {_DEFAULT_TEMPERATURE}; "
     "leave it out, or set model_limits if this model accepts one",
 )
+
+
+# Texts to stop at, for a model that takes none.
+stops_not_accepted: Final = _once(
+    lambda request: request.limits.stop is False and bool(request.body.get("stop")),
+    *("settings", "stop"),
+    text="{request.vendor}'s {request.model} refuses stop; leave it out, or set model_limits if this model accepts it",
+)
+# Options that Ollama's own API takes, at the top of a body or under `options`.
+options_ignored: Final = _once(
+    lambda request: not request.body.keys().isdisjoint(("num_ctx", "keep_alive", "options")),
+    *("settings", "extra_body"),
+    text="{request.vendor} ignores num_ctx, keep_alive and options at /v1; set them on the server "
+    "(OLLAMA_CONTEXT_LENGTH, OLLAMA_KEEP_ALIVE, a Modelfile), or call /api/chat",
+)
+
+
+def too_many_stops(limit: int) -> RuleFunction:
+    """A rule about the number of texts to stop at."""
+    return _once(
+        lambda request: _length(request.body.get("stop"), list | tuple) > limit,
+        *("settings", "stop"),
+        text=f"{{request.vendor}} takes up to {limit} texts under stop; leave some out",
+    )
+
+
+def custom_tools_misread(request: PreflightInput) -> Iterator[Violation]:
+    """Custom tools, for an API that takes every tool for a function."""
+    for index, tool in enumerate(request.tools):
+        if tool["type"] == "custom":
+            yield (
+                ("tools", index),
+                f"{request.vendor} takes a custom tool for a function without a name; write a function",
+            )
+
+
+def missing_in_version(request: PreflightInput) -> Iterator[Violation]:
+    """What the dated version of Azure's API does not have yet; its v1 path, which has no date, has all of it."""
+    version = request.api_version or "v1"
+    custom = next((("tools", index) for index, tool in enumerate(request.tools) if tool["type"] == "custom"), None)
+    audio = next((message for message in request.prompt for media in message.media if media.kind == "audio"), None)
+    effort = ("settings", "reasoning_effort") if request.body.get("reasoning_effort") is not None else None
+    uses: tuple[tuple[ChatMessage | RuleLocation | None, str, str], ...] = (
+        (effort, "reasoning_effort", "2024-12-01-preview"),
+        (audio, "audio", "2025-01-01-preview"),
+        (custom, "custom tools", ""),
+    )
+    for place, what, since in uses:
+        if place is not None and version[:1].isdecimal() and (not since or version < since):
+            later = f"{since} or later, or " if since else ""
+            yield (
+                place,
+                f"{request.vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)",
+            )
 
 
 def removed_from_versions(name: str, in_words: str) -> RuleFunction:
@@ -206,16 +261,19 @@ _MOST_ENUM_VALUES: Final = 1_000
 _Inner = tuple[str, Mapping[str, Any], int]
 
 
-def _each_strict_schema(find: Callable[[Mapping[str, Any]], Sequence[str]], text: str) -> RuleFunction:
+def _each_strict_schema(
+    find: Callable[[Mapping[str, Any]], Sequence[str]], text: str, *, every_format: bool = False
+) -> RuleFunction:
     """A rule about each schema inside of strict ones; `{vendor}`, `{place}` and `{found}` of its text are filled in.
 
     Args:
         find: gives what breaks the rule in one schema.
         text: of the finding.
+        every_format: whether response formats count that do not say `strict`.
     """
 
     def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        for location, name, schema in _strict_schemas(request):
+        for location, name, schema in _strict_schemas(request, every_format=every_format):
             for place, inner, _ in _walk(schema, name, 1):
                 found = find(inner)
                 if found:
@@ -230,9 +288,19 @@ def _properties_not_required(schema: Mapping[str, Any]) -> list[str]:
     return [key for key in properties if key not in known] if isinstance(properties, Mapping) else []
 
 
+def _open_objects(schema: Mapping[str, Any]) -> Sequence[str]:
+    return ["object"] if _is_object(schema) and schema.get("additionalProperties") is not False else ()
+
+
 objects_with_more_properties: Final = _each_strict_schema(
-    lambda schema: ["object"] if _is_object(schema) and schema.get("additionalProperties") is not False else [],
+    _open_objects,
     "{vendor}'s strict mode refuses {place} without 'additionalProperties: false'; add it, or leave out 'strict'",
+)
+# The same where every format is strict.
+open_objects: Final = _each_strict_schema(
+    _open_objects,
+    "{vendor} refuses {place} without 'additionalProperties: false'; add it",
+    every_format=True,
 )
 properties_not_required: Final = _each_strict_schema(
     _properties_not_required,
@@ -273,7 +341,9 @@ def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
                 )
 
 
-def _strict_schemas(request: PreflightInput) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
+def _strict_schemas(
+    request: PreflightInput, *, every_format: bool = False
+) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
     """The schemas that the model must follow to the letter, each with its place in the eval file and its name."""
     # Most requests have neither tools nor a format.
     from pytest_chatprompt.prompt.request import function_tools, output_schema  # noqa: PLC0415
@@ -282,8 +352,8 @@ def _strict_schemas(request: PreflightInput) -> Iterator[tuple[RuleLocation, str
         if tool.strict and tool.parameters is not None:
             yield ("tools", tool.index), f"the parameters of {tool.name!r}", tool.parameters
     schema = None if request.response_format is None else output_schema(request.response_format)
-    if schema is not None and schema.strict:
-        yield ("response_format",), f"the schema {schema.name!r}", schema.schema
+    if schema is not None and (schema.strict or every_format):
+        yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema
 
 
 def _walk(schema: Mapping[str, Any], place: str, level: int) -> Iterator[_Inner]:

@@ -24,6 +24,7 @@ class ModelLimits:
         prefill: whether it continues a final assistant message.
         temperature: whether it accepts a temperature other than the default.
         max_tokens: whether it accepts the older name `max_tokens` for the largest number of tokens.
+        stop: whether it accepts texts to stop at.
         thought_signatures: whether it refuses its own tool calls when they are sent back without thought signatures.
     """
 
@@ -31,6 +32,7 @@ class ModelLimits:
     prefill: bool | None = None
     temperature: bool | None = None
     max_tokens: bool | None = None
+    stop: bool | None = None
     thought_signatures: bool | None = None
 
     def updated_with(self, other: ModelLimits) -> ModelLimits:

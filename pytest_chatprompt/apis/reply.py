@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -145,6 +146,12 @@ def _type(value: object) -> str:
     return type(value).__name__
 
 
+# Gemini, Bedrock, Vertex and Azure's deployments name the model in the path.
+_MODEL_IN_PATH: Final = re.compile(
+    r"/(?:models|tunedModels|endpoints|model|deployments)/(.+(?=/converse)|[^/:@]+)(?=[/:@])"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """A request to a model."""
@@ -164,9 +171,15 @@ class ModelRequest:
 
     @property
     def model(self) -> str:
-        """The model that the body names; `offline` if it names none."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) and model else "offline"
+        """The model that the path or the body names; `""` if none does."""
+        in_path = _MODEL_IN_PATH.search(self.path)
+        model = self.body.get("model") if in_path is None else in_path[1]
+        return model if isinstance(model, str) else ""
+
+    @property
+    def replied_model(self) -> str:
+        """The model that the reply names."""
+        return self.model or "offline"
 
 
 class Definitions(NamedTuple):
@@ -183,8 +196,13 @@ class Definitions(NamedTuple):
     response_format: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, tools: Iterable[Any], choice: Any = None, response_format: Any = None) -> Self:
-        """Read definitions in either of OpenAI's shapes, also invalid ones: what is not understood is left out."""
+    def read(cls, tools: Iterable[Any], choice: Any = None, response_format: Any = None, schema: Any = None) -> Self:
+        """Read definitions in either of OpenAI's shapes, also invalid ones: what is not understood is left out.
+
+        A JSON Schema of the text takes the place of a format.
+        """
+        if schema is not None:
+            response_format = {"type": "json_schema", "schema": schema}
         found = [_flat(tool) for tool in tools]
         named = tuple(tool for tool in found if tool["type"] not in _CALLED or _is_named(tool))
         return cls(named, _read_choice(choice), _read_format(response_format))
@@ -262,12 +280,8 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
 class AnswerToolCall:
     """A tool call of the answer.
 
-    Args:
-        name: the tool's name.
-        arguments: JSON data.
-        digest: 24 hexadecimal digits; APIs make the id of them.
-        id: the id that the test gave; `""` for none.
-        takes_text: whether the tool takes a text, the argument `input`, in place of JSON data.
+    APIs make its id of the digest, unless the test gave one. A custom tool takes a text, the argument `input`, in place
+    of JSON data.
     """
 
     name: str
@@ -285,15 +299,9 @@ class AnswerToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model replies.
+    """What the model replies; only one with tool calls may have no text.
 
-    Args:
-        digest: 40 hexadecimal digits; APIs make the ids of the reply of them.
-        text: the text; `None` for none, which only an answer with tool calls has.
-        tool_calls: in order.
-        input_tokens: what the request used.
-        output_tokens: what the reply used.
-        finish_reason: the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.
+    The finish reason is the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.
     """
 
     digest: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
@@ -12,7 +13,7 @@ import httpx
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.errors import APIStatusError, MissingSettingError, ProviderError, UnreadableReplyError
 from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
-from pytest_chatprompt.providers.http.error_replies import ErrorContext, ErrorReply, error_from_reply
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, decode_text, load_json
 
@@ -21,57 +22,39 @@ _BYTES_PER_TOKEN: Final = 4
 _MEDIA: Final = re.compile(rb"[A-Za-z0-9+/_-]{256,}={0,2}")
 
 
+@dataclass(eq=False)
 class MeteredTry:
-    """One try of a request.
+    """One try of a request: its waits end with the cancellation, or at the deadline of the monotonic clock."""
 
-    Args:
-        prepared: the request.
-        limits: of its provider.
-        cancellation: ends the waits.
-        seconds_left: gives how long this try may take from now on.
-        deadline: until when waiting is worth it, in seconds of the monotonic clock.
-
-    Attributes:
-        sent_at: when it was sent, in seconds of the monotonic clock; when it was made, until then.
-    """
-
-    def __init__(
-        self,
-        prepared: PreparedRequest,
-        limits: MinuteLimits,
-        cancellation: Cancellation,
-        seconds_left: Callable[[], float],
-        deadline: float,
-    ) -> None:
-        self.sent_at = time.monotonic()
-        self._prepared = prepared
-        self._limits = limits
-        self._cancellation = cancellation
-        self._seconds_left = seconds_left
-        self._deadline = deadline
-        self._started: StartedRequest | None = None
-        self._reservation: Reservation | None = None
+    prepared: PreparedRequest
+    limits: MinuteLimits
+    cancellation: Cancellation
+    seconds_left: Callable[[], float]
+    deadline: float
+    # In seconds of the monotonic clock; when it was made, until it is sent.
+    sent_at: float = field(default_factory=time.monotonic)
+    _started: StartedRequest | None = None
+    _reservation: Reservation | None = None
 
     def begin(self) -> float:
         """Wait until the request may be sent."""
         context = current_context()
-        if not self._limits.is_unlimited:
+        if not self.limits.is_unlimited:
             tokens = self._estimated_input()
-            self._started = self._limits.try_start(tokens)
+            self._started = self.limits.try_start(tokens)
             if self._started is None:
-                with context.waiting():
-                    self._started = self._limits.wait_to_start(tokens, self._cancellation, self._deadline)
+                self._started = self.limits.wait_to_start(tokens, self.cancellation, self.deadline)
         if context.budget is not None:
-            self._reservation = context.budget.reserve(self._prepared.billing, self._cancellation)
+            self._reservation = context.budget.reserve(self.prepared.billing, self.cancellation)
         if self._started is not None:
-            self._limits.restart(self._started)
+            self.limits.restart(self._started)
         self.sent_at = time.monotonic()
-        return self._seconds_left()
+        return self.seconds_left()
 
     def finish(self, response: ProviderResponse) -> ProviderResponse:
         """Take the answer; gives it with its latency and, unless it is a canned one, its cost."""
         latency = time.monotonic() - self.sent_at
-        billing = self._prepared.billing
+        billing = self.prepared.billing
         cost = None
         if billing is not None and current_context().is_priced:
             raw = response.raw if isinstance(response.raw, dict) else {}
@@ -93,12 +76,12 @@ class MeteredTry:
             self._reservation.settle(self._estimated_cost(0))
 
     def _estimated_input(self) -> int:
-        return len(_MEDIA.sub(b"", self._prepared.content)) // _BYTES_PER_TOKEN
+        return len(_MEDIA.sub(b"", self.prepared.content)) // _BYTES_PER_TOKEN
 
     def _estimated_cost(self, answer_length: int) -> float:
         """What the request has cost about, where its reply does not say how many tokens it had."""
         usage = TokenUsage(input_tokens=self._estimated_input(), output_tokens=answer_length // _BYTES_PER_TOKEN)
-        billing = self._prepared.billing
+        billing = self.prepared.billing
         return (billing.cost_usd(usage) if billing is not None else None) or 0.0
 
 
@@ -124,9 +107,7 @@ def read_http_reply(
 ) -> ProviderResponse:
     """Read the reply of an API."""
     if not reply.is_success:
-        headers = {name.lower(): value for name, value in reply.headers.items()}
-        error_reply = ErrorReply(reply.status_code, reply.reason_phrase, headers, decode_text(reply.content))
-        raise error_from_reply(error_reply, error_context(), redact)
+        raise error_from_reply(reply, error_context(), redact)
     try:
         data = load_json(reply.content)
     except ValueError as error:

@@ -72,6 +72,20 @@ _APIS: Final = {
 }
 API_NAMES: Final = tuple(_APIS)
 
+# Whose rules of preflight hold for what own code sends, by the API. Others speak the shared ones too: by the end of
+# their host, and any other only about the models that a vendor has.
+_RULES_OF: Final = {
+    "azure-chat": "azure",
+    "mistral": "mistral",
+    "openai-chat": "openai",
+    "openai-responses": "openai_responses",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "bedrock": "bedrock",
+}
+_SHARED: Final = ("openai-chat", "openai-responses", "anthropic")
+_HOSTS: Final = {".azure.com": "azure", "openrouter.ai": "openrouter", "ollama.com": "ollama", ":11434": "ollama"}
+
 
 class _Providers(Mapping[str, "type[ChatProvider] | type[AgentProvider]"]):
     """The classes of the providers by name."""
@@ -106,6 +120,27 @@ def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
     """Find the API that a request is for; `None` if the table has no such API."""
     names = _APIS if method.upper() == "POST" else ()
     return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
+
+
+def rules_of(api: str, host: str, model: str) -> type[ChatProvider] | None:
+    """The provider whose rules hold for a request to an API; `None` if there is none.
+
+    Args:
+        api: the API's name.
+        host: with its port, if the URL has one.
+        model: that the request names.
+    """
+    name = _RULES_OF.get(api, "")
+    if api == "openai-chat":
+        name = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), name)
+    if not name:
+        return None
+    provider: type[ChatProvider] = PROVIDERS[name]
+    # Most runs look at no request that they have not made.
+    from pytest_chatprompt.apis.preflight import UNKNOWN, find_limits  # noqa: PLC0415
+
+    is_vendor = _RULES_OF[api] != name or api not in _SHARED or f"//{host}/" in f"{provider.default_base_url}/"
+    return provider if is_vendor or find_limits(model, provider.known_models) != UNKNOWN else None
 
 
 def is_path_of(name: str, path: str) -> bool:

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import copy
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 from pytest_chatprompt.apis.json_body import parse_arguments, value_at
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
-from pytest_chatprompt.cases.message import Role, ToolCall
+from pytest_chatprompt.cases.message import ROLES, FunctionCall, Role, ToolCall
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
     ChatPrompt,
     Content,
     ContentPart,
+    JSONResult,
+    MarkedText,
     Media,
+    RawContent,
     content_parts,
     describe_messages,
+    join_parts,
 )
-from pytest_chatprompt.prompt.request import OutputSchema, ProviderRequest, output_schema
+from pytest_chatprompt.prompt.request import (
+    FunctionTool,
+    OutputSchema,
+    ProviderRequest,
+    ToolChoice,
+    output_schema,
+    read_tool_choice,
+    require_functions,
+)
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
-from pytest_chatprompt.text.json_data import deep_merge
+from pytest_chatprompt.text.json_data import deep_merge, thaw
 from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
@@ -41,22 +55,6 @@ class Payload(NamedTuple):
 
     body: dict[str, Any]
     adjustments: tuple[str, ...] = ()
-
-
-class PreviewedBody(NamedTuple):
-    """The body of an HTTP request, as its receiver decodes it.
-
-    Args:
-        url: the whole URL, base URL included.
-        body: JSON data.
-        adjustments: see `PreparedRequest`.
-        findings: see `PreparedRequest`.
-    """
-
-    url: str
-    body: Any
-    adjustments: tuple[str, ...]
-    findings: tuple[Finding, ...]
 
 
 class PreparedRequest(NamedTuple):
@@ -77,6 +75,11 @@ class PreparedRequest(NamedTuple):
     findings: tuple[Finding, ...] = ()
     target: str | None = None
     billing: Billing | None = None
+
+    @property
+    def body(self) -> Any:
+        """The body, as its receiver decodes it."""
+        return json.loads(self.content)
 
 
 class SettingField(NamedTuple):
@@ -118,6 +121,16 @@ def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSch
     return schema
 
 
+def choose_one(choice: str | Mapping[str, Any], vendor: str, words: str) -> ToolChoice:
+    """Read a tool choice, for an API that has no list of allowed tools; `words` says what it has."""
+    read = read_tool_choice(choice, vendor)
+    if read.is_list:
+        raise PayloadError(
+            f"{vendor} has no allowed_tools; write {words} or the name of one function", location=("tool_choice",)
+        )
+    return read
+
+
 def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
     """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
 
@@ -140,7 +153,8 @@ class MediaSupport(NamedTuple):
         roles: the roles of the messages that may hold it.
         takes_urls: whether the API reads https URLs itself.
         needs_type_of_urls: whether it needs the media type of the file at a URL.
-        media_types: those that it takes; empty for all of the kind.
+        media_types: those that it takes; empty for those in `MEDIA_TYPES`.
+        takes_detail: whether an author may say how closely the model looks at it.
     """
 
     block: Callable[[Media], dict[str, Any]]
@@ -148,29 +162,159 @@ class MediaSupport(NamedTuple):
     takes_urls: bool = False
     needs_type_of_urls: bool = False
     media_types: tuple[str, ...] = ()
+    takes_detail: bool = False
 
 
 MediaTable = Mapping[MediaKind, MediaSupport]
 
 
+Blocks = list[dict[str, Any]]
+
+
+def mark_beside(blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
+    """Put Anthropic's mark into the last block."""
+    blocks[-1]["cache_control"] = thaw(cache_control)
+
+
 def content_blocks(
-    content: Content, table: MediaTable, text_block: Callable[[str], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks."""
-    return [
-        table[part.kind].block(part) if isinstance(part, Media) else text_block(part)
-        for part in content_parts(content)
-        if part
-    ]
+    content: Content,
+    table: MediaTable,
+    text_block: Callable[[str], dict[str, Any]],
+    mark: Callable[[Blocks, Mapping[str, Any]], None] = mark_beside,
+) -> Blocks:
+    """The parts of a content in the shape of an API; empty texts are left out, since no API takes them as blocks.
+
+    Args:
+        content: of a prompt that `fit_prompt` gave.
+        table: the media that the API takes.
+        text_block: makes the block of a text.
+        mark: says that a prefix that is cached ends with the last block.
+    """
+    blocks: Blocks = []
+    for part in content_parts(content):
+        if isinstance(part, RawContent):
+            blocks.append(thaw(part.data))
+        elif isinstance(part, Media):
+            blocks.append(table[part.kind].block(part))
+        elif part:
+            blocks.append(text_block(str(part)))
+        if isinstance(part, Media | MarkedText) and part.cache_control is not None:
+            mark(blocks, part.cache_control)
+    return blocks
 
 
-def check_media(prompt: ChatPrompt, vendor: str, table: MediaTable) -> None:
-    """Refuse media that an API does not take."""
-    for message in prompt:
-        for media in message.media:
-            reason = _reason(media, message, vendor, table)
-            if reason:
-                raise _payload_error(media, message, reason)
+def fit_prompt(prompt: ChatPrompt, provider: VendorAPI) -> ChatPrompt:
+    """The messages as an API takes them: of what is raw its own, and data of tools as text where it takes only that.
+
+    Raises:
+        PayloadError: it does not take one of the parts, or what a message says of itself.
+    """
+    return tuple(_fit_message(message, provider) for message in prompt)
+
+
+def fit_adjustments(prompt: ChatPrompt, provider: VendorAPI) -> tuple[str, ...]:
+    """What `fit_prompt` leaves out of the messages, for the snapshot's `adjustments`."""
+    return tuple(
+        f"{describe_messages([message])}: is_error left out, {provider.vendor} has none"
+        for message in prompt
+        if message.is_error and not provider.takes_tool_errors
+    )
+
+
+def _fit_message(message: ChatMessage, provider: VendorAPI) -> ChatMessage:
+    if message.role == "developer" and not provider.takes_developers:
+        raise PayloadError(
+            f"{provider.vendor} has no developer messages; write the role system",
+            message_number=message.number,
+            location=() if message.number is None else ("input_messages", message.number - 1, "role"),
+        )
+    message = replace(message, is_error=message.is_error and provider.takes_tool_errors)
+    if not isinstance(message.content, tuple):
+        return message
+    parts = tuple(_fit_part(part, message, provider) for part in message.content)
+    is_text = all(isinstance(part, str) for part in parts)
+    return replace(message, content="\n".join(map(str, parts)) if is_text else parts)
+
+
+def _fit_part(part: ContentPart, message: ChatMessage, provider: VendorAPI) -> ContentPart:
+    if isinstance(part, JSONResult):
+        return part if provider.takes_json_results else str(part)
+    if isinstance(part, RawContent):
+        if provider.name not in part.by_provider:
+            raise _part_error(part, message, _not_for(part.by_provider, provider))
+        return replace(part, by_provider={provider.name: part.by_provider[provider.name]})
+    if isinstance(part, Media):
+        reason = _reason(part, message, provider.vendor, provider.media)
+        if reason:
+            raise _part_error(part, message, reason)
+    kind = part.kind if isinstance(part, Media) else "text"
+    if not isinstance(part, str) and part.cache_control is not None and kind not in provider.cached_kinds:
+        others = f" beside a part of type {kind}" if provider.cached_kinds else ""
+        raise _part_error(part, message, f"{provider.vendor} takes no cache_control{others}; leave it out")
+    return part
+
+
+def fit_tools(tools: Sequence[Mapping[str, Any]], provider: VendorAPI) -> tuple[Mapping[str, Any], ...]:
+    """The tools as an API takes them: each raw one as `{"type": "raw", "raw": {...}}`, with what is its own."""
+    fitted = []
+    for index, tool in enumerate(tools):
+        if tool["type"] == "raw" and provider.name not in tool:
+            names = [name for name in tool if name != "type"]
+            raise PayloadError(_not_for(names, provider), location=("tools", index))
+        fitted.append({"type": "raw", "raw": thaw(tool[provider.name])} if tool["type"] == "raw" else tool)
+    return tuple(fitted)
+
+
+def write_tools(
+    tools: Sequence[Mapping[str, Any]], vendor: str, write: Callable[[FunctionTool], dict[str, Any]]
+) -> Blocks:
+    """The tools of an API that has functions, each as `write` makes it, and raw ones, as they are; else an error."""
+    functions = {function.index: function for function in require_functions(tools, vendor)}
+    return [write(functions[index]) if index in functions else tool["raw"] for index, tool in enumerate(tools)]
+
+
+def _not_for(names: Iterable[str], provider: VendorAPI) -> str:
+    return (
+        f"what is raw is for {_listed(list(names))} alone; leave it out for {provider.vendor}, "
+        f"or write what that one has under {provider.name!r}"
+    )
+
+
+def raw_calls(message: ChatMessage) -> Iterator[ToolCall]:
+    """The tool calls in what a message holds as it is, for what has to know of them."""
+    for part in content_parts(message.content):
+        if isinstance(part, RawContent):
+            for each in _mappings(part.data):
+                call_id = next((each[key] for key in ("call_id", "toolUseId", "id") if key in each), None)
+                name = each.get("name")
+                if isinstance(call_id, str) and call_id and isinstance(name, str) and name:
+                    yield ToolCall(id=call_id, function=FunctionCall(name=name, arguments="{}"))
+
+
+def _mappings(data: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(data, Mapping):
+        yield data
+    for inner in data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ():
+        yield from _mappings(inner)
+
+
+def with_raw_calls(prompt: ChatPrompt) -> ChatPrompt:
+    """A prompt in which calls that are raw are calls as any, and raw messages have roles, for preflight."""
+    return tuple(
+        replace(
+            message,
+            role=_role_of(message),
+            tool_calls=(*message.tool_calls, *raw_calls(message)),
+        )
+        for message in prompt
+    )
+
+
+def _role_of(message: ChatMessage) -> Role:
+    if message.role != "raw":
+        return message.role
+    role = next((part.data.get("role") for part in content_parts(message.content) if isinstance(part, RawContent)), "")
+    return cast("Role", role) if role in ROLES else "assistant"
 
 
 def _reason(media: Media, message: ChatMessage, vendor: str, table: MediaTable) -> str:
@@ -187,13 +331,15 @@ def _reason(media: Media, message: ChatMessage, vendor: str, table: MediaTable) 
         )
     if media.content is None and not support.takes_urls:
         return f"{vendor} takes no {_plural(media.kind)} by URL; save the file in the project, and name its path"
-    if support.media_types and media.media_type and media.media_type not in support.media_types:
+    media_types = support.media_types or MEDIA_TYPES[media.kind]
+    if media.media_type and media.media_type not in media_types:
         return (
-            f"{vendor} takes {_plural(media.kind)} as {_listed(support.media_types, 'or')} only, and this one is "
+            f"{vendor} takes {_plural(media.kind)} as {_listed(media_types, 'or')} only, and this one is "
             f"{media.media_type}; convert the file"
         )
+    if media.detail is not None and not support.takes_detail:
+        return f"{vendor} takes no detail of {_plural(media.kind)}; leave it out"
     if media.content is None and support.needs_type_of_urls and not media.media_type:
-        media_types = support.media_types or MEDIA_TYPES[media.kind]
         suffixes = ", ".join(f".{media_type.rpartition('/')[2]}" for media_type in media_types)
         return (
             f"{vendor} needs the type of what is at a URL, and the path of this one does not end in any of {suffixes}; "
@@ -211,12 +357,12 @@ def _plural(kind: MediaKind) -> str:
     return "audio" if kind == "audio" else f"{kind}s"
 
 
-def _payload_error(media: Media, message: ChatMessage, reason: str) -> PayloadError:
-    if media.place is None:
+def _part_error(part: Media | MarkedText | RawContent, message: ChatMessage, reason: str) -> PayloadError:
+    if part.place is None:
         return PayloadError(reason, message_number=message.number)
-    message_number, part_number = media.place
+    message_number, part_number = part.place
     return PayloadError(
-        f"part {part_number}: {reason}",
+        reason if message.role == "raw" else f"part {part_number}: {reason}",
         message_number=message_number,
         location=("input_messages", message_number - 1, "content", part_number - 1),
     )
@@ -237,18 +383,30 @@ class Turn(NamedTuple):
     message: ChatMessage
     results: tuple[TurnResult, ...] = ()
 
+    @property
+    def raw(self) -> dict[str, Any] | None:
+        """The message that is sent as it is; `None` for any other."""
+        return raw_message(self.message)
+
+
+def raw_message(message: ChatMessage) -> dict[str, Any] | None:
+    """What is sent in place of a message as it is; `None` for a message with a role."""
+    (part, *_) = content_parts(message.content) or ("",)
+    return thaw(part.data) if message.role == "raw" and isinstance(part, RawContent) else None
+
 
 class SplitPrompt(NamedTuple):
-    """The system text of a chat prompt, and its turns."""
+    """The system text of a chat prompt, in parts where some of it is marked or raw, and its turns."""
 
-    system: str
+    system: str | tuple[ContentPart, ...]
     turns: tuple[Turn, ...]
     adjustments: tuple[str, ...] = ()
 
 
 def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
     """Split a chat prompt into its system text and its turns."""
-    system = "\n\n".join(message.text for message in prompt if message.role == "system")
+    parts = [part for message in prompt if message.role == "system" for part in content_parts(message.content)]
+    system = join_parts(parts, "\n\n")
     messages = [message for message in prompt if message.role != "system"]
     if not messages:
         raise PayloadError(
@@ -263,19 +421,20 @@ def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True)
     return SplitPrompt(system, turns, (*_adjustments(prompt, vendor), *joined))
 
 
-def turn_blocks(
+def turn_blocks(  # noqa: PLR0913, PLR0917 - how each kind of block is made
     turn: Turn,
     table: MediaTable,
     text_block: Callable[[str], dict[str, Any]],
     call_block: Callable[[ToolCall, dict[str, Any]], dict[str, Any]],
     result_block: Callable[[TurnResult], dict[str, Any]],
-) -> list[dict[str, Any]]:
+    mark: Callable[[Blocks, Mapping[str, Any]], None] = mark_beside,
+) -> Blocks:
     """A turn for an API that takes the arguments of calls as data: its results, or its content and calls."""
     if turn.results:
         return [result_block(result) for result in turn.results]
     message = turn.message
     calls = [call_block(call, parse_arguments(call, message)) for call in message.tool_calls]
-    return [*content_blocks(message.content, table, text_block), *calls]
+    return [*content_blocks(message.content, table, text_block, mark), *calls]
 
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
@@ -286,7 +445,8 @@ def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
             yield Turn(results[-1].message, results)
         else:
             for message in group:
-                function_names.update((call.id, call.function.name) for call in message.tool_calls)
+                calls = (*message.tool_calls, *raw_calls(message))
+                function_names.update((call.id, call.function.name) for call in calls)
                 yield Turn(message)
 
 
@@ -344,7 +504,12 @@ class VendorAPI(ABC):
             needs a route of its own.
         setting_fields: where the API's body has the settings, by the setting's name, in the order of the body; it lacks
             the others. It has no `model` and no `extra_body`: each API has these.
+        name: the provider's name among the built-in ones, under which eval files say what is for it alone.
         media: which images, documents and audio it takes, by their kind; it lacks the others. None by default.
+        cached_kinds: the types of parts that may have a `cache_control`; none by default.
+        takes_developers: whether there are messages of the role `developer`.
+        takes_tool_errors: whether a tool's result can be said to be an error.
+        takes_json_results: whether a tool's result can be data.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.
         model: the model's name; `""` for an API that has no models.
@@ -363,7 +528,12 @@ class VendorAPI(ABC):
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}
     setting_fields: Mapping[str, SettingField] = {}
+    name: ClassVar[str] = ""
     media: ClassVar[MediaTable] = {}
+    cached_kinds: ClassVar[tuple[str, ...]] = ()
+    takes_developers: ClassVar[bool] = False
+    takes_tool_errors: ClassVar[bool] = False
+    takes_json_results: ClassVar[bool] = False
     rules: ClassVar[tuple[Rule, ...]] = ()
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
     model: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -20,18 +20,20 @@ from respx.models import AllMockedAssertionError, PassThrough
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, awaited, run_now
 from pytest_chatprompt.capture.clients.wire import error_reply
-from pytest_chatprompt.capture.guard import find_late_owner, note_sender, tell
+from pytest_chatprompt.capture.guard import find_late_owner, note_sender
+from pytest_chatprompt.capture.reply_queue import ReplyQueue, When
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import AnsweredBy, SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.model_api import ModelAPI
-    from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.clients.interceptor import Send
     from pytest_chatprompt.capture.offline_api import DeclaredReply
+    from pytest_chatprompt.capture.offline_resources import OfflineResources, ResourceCall
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.server.capture_server import CaptureServer, Handle
+
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
 _STATUS: Final = 404
@@ -48,8 +50,8 @@ def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response |
     if owner is None and os.getpid() == process_id:
         note_sender()
         return None
-    tell(owner, f"send {describe_request(request)}", process_id)
     if owner is not None:
+        owner.tell(owner.name, f"send {describe_request(request)}")
         reason = f"is not sent: {owner.name} has started what sends it, and has ended"
     else:
         reason = (
@@ -81,24 +83,6 @@ class LoggedRequest:
         """The request as tests read it, its path whole."""
         sent = SentRequest.from_httpx(self.request, answered_by=self.answered_by)
         return replace(sent, is_late=True) if self.is_late else sent
-
-
-@dataclass(eq=False, slots=True)
-class ReplyQueue:
-    """The replies that a test has queued, and those that requests took. Safe between threads."""
-
-    waiting: list[Reply] = field(default_factory=list)
-    taken: list[Reply] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def take(self, accepts: Callable[[Reply], bool]) -> Reply | None:
-        """Take the first reply that a request can be answered with; `None` if there is none."""
-        with self._lock:
-            for index, reply in enumerate(self.waiting):
-                if accepts(reply):
-                    self.taken.append(reply)
-                    return self.waiting.pop(index)
-        return None
 
 
 class ChildProcessCapture:
@@ -168,7 +152,7 @@ class ChildProcessCapture:
                 self._server = None
 
     def _open(self) -> CaptureServer:
-        # It imports h11, which most runs do not need.
+        # Most runs need no server.
         from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
 
         with self._lock:
@@ -197,7 +181,7 @@ class EvalAPI(respx.MockRouter):
         unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
         reply_queue: the replies that the test has queued.
-        replay_errors: why requests were neither replayed nor sent, in order.
+        errors: why requests were neither answered nor sent, in order.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
         is_read: whether anybody may read what was sent, here or in respx's `calls`; else built-in providers only
             prepare what they would send.
@@ -220,13 +204,14 @@ class EvalAPI(respx.MockRouter):
         self.is_live = is_live
         self.unanswered: list[str] = []
         self.recording: OpenRecording | None = None
-        self.replay_errors: list[BudgetError | ReplayError] = []
+        self.errors: list[BudgetError | CaptureError | ReplayError] = []
         self.was_used = False
         self.is_read = True
         self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
         self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
+        self._resources: OfflineResources | None = None
         # Whether a request got a reply that may differ from run to run.
         self._has_real_reply = False
 
@@ -244,6 +229,7 @@ class EvalAPI(respx.MockRouter):
         usage: Mapping[str, int] | None = None,
         finish_reason: str | None = None,
         error: int | None = None,
+        when: When | None = None,
     ) -> None:
         """Queue a reply for the next request to any API: in that API's shape, streamed if the request asks for it.
 
@@ -254,6 +240,9 @@ class EvalAPI(respx.MockRouter):
             usage: a mapping with `input_tokens` and `output_tokens`; 0 by default.
             finish_reason: `stop`, `length`, `tool_calls`, `content_filter`, or the API's word; by default what fits.
             error: the status of an error, such as 429, in place of all of these.
+            when: keeps the reply for the first request that fits: one that holds this text in its endpoint or in a text
+                of its body, or one for which this function of the `SentRequest` returns something true. It comes
+                before replies for any request.
 
         Raises:
             ValueError, TypeError: an argument is invalid, or two of them exclude each other.
@@ -261,7 +250,7 @@ class EvalAPI(respx.MockRouter):
         from pytest_chatprompt.apis.reply import Reply  # noqa: PLC0415
 
         self.was_used = True
-        self.reply_queue.waiting.append(Reply(text, tool_calls, json, usage, finish_reason, error))
+        self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error), when)
 
     @property
     def url(self) -> str:
@@ -282,18 +271,14 @@ class EvalAPI(respx.MockRouter):
         """End the server, if there is one."""
         self.children.close()
 
-    @property
-    def unused_replies(self) -> tuple[Reply, ...]:
-        """The queued replies that no request has taken."""
-        return tuple(self.reply_queue.waiting)
-
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()
         self.unanswered.clear()
-        self.replay_errors.clear()
+        self.errors.clear()
         self.recording = None
         self._has_real_reply = False
+        self._resources = None
 
     @contextmanager
     def intercept(self) -> Iterator[None]:
@@ -347,7 +332,7 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(request):
+        if response is not None or self.recording is None or self._passes(request) or not self._is_seen(request):
             return response or self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
@@ -355,8 +340,13 @@ class EvalAPI(respx.MockRouter):
         try:
             response = await replay_or_send(self.recording, request, send)
         except (BudgetError, ReplayError) as error:
-            self.replay_errors.append(error)
+            self.errors.append(error)
             return refuse(str(error))
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            if self.recording.is_kept:
+                raise
+            # Nothing was sent, and its client may know the way: by a proxy, or by certificates of its own.
+            return self._pass_or_refuse(entry)
         entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
         self._has_real_reply = True
         return response
@@ -371,12 +361,7 @@ class EvalAPI(respx.MockRouter):
     def _begin(self, request: httpx.Request) -> LoggedRequest | httpx.Response | None:
         """Log a request of the test that runs; gives the refusal of another one, or `None` to let it pass."""
         # A forked process may send what nobody would capture in this process either.
-        is_forked = os.getpid() != self._process_id
-        if (
-            is_forked
-            and self._passes(request)
-            and not any(route.match(request) for route in self.routes if not route.is_pass_through)
-        ):
+        if os.getpid() != self._process_id and self._passes(request):
             return None
         return claim_or_refuse(request, self._process_id) or self._log_request(request)
 
@@ -394,12 +379,18 @@ class EvalAPI(respx.MockRouter):
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
         """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""
-        api = _find_offline_api(entry.request)
+        api = self._find_api(entry.request)
         # No route has answered.
         entry.answered_by = "nothing"
         if api is None:
             return None
-        reply = self.reply_queue.take(api.accepts)
+        if not getattr(api, "has_content", True):
+            self.log.remove(entry)
+        try:
+            reply = self.reply_queue.take(api.accepts, entry.as_sent)
+        except CaptureError as error:
+            self.errors.append(error)
+            return refuse(str(error))
         if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"
@@ -421,7 +412,18 @@ class EvalAPI(respx.MockRouter):
     def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
         is_near = is_loopback(request.url.host) or request.url.host in self.allowed_hosts
-        return is_near and _find_offline_api(request) is None
+        return is_near and self._find_api(request) is None
+
+    def _find_api(self, request: httpx.Request) -> ModelAPI | DeclaredReply | ResourceCall | None:
+        """What answers a request: most runs send none that has to be answered, and load nothing of it."""
+        from pytest_chatprompt.capture.offline_resources import OfflineResources  # noqa: PLC0415
+
+        self._resources = self._resources or OfflineResources()
+        return self._resources.find(request) or _find_offline_api(request)
+
+    def _is_seen(self, request: httpx.Request) -> bool:
+        """Whether the reply to a request is recorded, or looked at because a model gives it."""
+        return self.recording is not None and (self.recording.is_kept or _find_offline_api(request) is not None)
 
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""

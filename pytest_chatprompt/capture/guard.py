@@ -8,7 +8,6 @@ of a pool, belongs to the test that runs. What a test has left behind when it en
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import sysconfig
 import threading
@@ -16,15 +15,13 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from mmap import mmap
 from pathlib import Path
 from time import monotonic, sleep
 from traceback import walk_stack
 from types import FrameType
 from typing import Any, Final, NamedTuple
-from weakref import ref
 
-from pytest_chatprompt.capture.audit_events import FORK, WATCHED_EVENTS, Attempt, is_address, read_audit_event
+from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
@@ -38,8 +35,6 @@ _THIS_PACKAGE: Final = Path(__file__).parents[1]
 _LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
 # They run tests: the frames above them have nothing to do with the attempt.
 _TEST_RUNNERS: Final = ("_pytest", "pluggy")
-# How much a forked process may tell.
-_REPORT_BYTES: Final = 4096
 
 
 class Caller(NamedTuple):
@@ -71,7 +66,6 @@ class ConnectionAttempts:
         callers: who tried each of them first, by address or program.
         loopback: addresses on this machine; these connections were allowed.
         owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
-        process_id: of the process that is guarded. A process that is forked from it cannot add to these lists.
     """
 
     allows_programs: bool = False
@@ -82,7 +76,6 @@ class ConnectionAttempts:
     callers: dict[str, Caller] = field(default_factory=dict)
     loopback: list[str] = field(default_factory=list)
     owner: Owner | None = None
-    process_id: int = field(default_factory=os.getpid)
 
     def allows_host(self, attempt: Attempt) -> bool:
         """Whether a host may be reached."""
@@ -93,17 +86,12 @@ class ConnectionAttempts:
         return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
 
 
-def _running_threads() -> set[int | None]:
-    """The identities of the threads that run.
+def _frames() -> Mapping[int, FrameType]:
+    """What each thread runs at the moment.
 
-    Not of `sys._current_frames()`: before Python 3.11.8 and 3.12.2 it waits for ever if garbage is collected in it
+    Without a collection of garbage meanwhile: before Python 3.11.8 and 3.12.2 it would wait for ever
     (https://github.com/python/cpython/issues/106883).
     """
-    return {thread.ident for thread in threading.enumerate()}
-
-
-def _frames() -> Mapping[int, FrameType]:
-    """What each thread runs at the moment; without a collection of garbage meanwhile, for the reason above."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -121,18 +109,20 @@ class Owner:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
-        threads: those that have sent a request, but for the one in which it runs; `None` for one that has ended.
-        identity: of the thread in which it runs.
-        earlier_threads: the identities of threads that were there before, or serve other tests too.
+        thread: the one in which it runs.
+        earlier_threads: threads that were there before, or serve other tests too.
+        senders: the other threads that have sent a request.
+        left: the identities of those that go on after the test.
     """
 
     name: str
     tell: Tell
     guard: ConnectionAttempts | None = None
     has_ended: bool = False
-    threads: list[ref[_Thread]] = field(default_factory=list)
-    identity: int = field(default_factory=threading.get_ident)
-    earlier_threads: set[int | None] = field(default_factory=_running_threads)
+    thread: threading.Thread = field(default_factory=threading.current_thread)
+    earlier_threads: set[threading.Thread] = field(default_factory=lambda: set(threading.enumerate()))
+    senders: set[threading.Thread] = field(default_factory=set)
+    left: set[int | None] = field(default_factory=set)
 
     def leave_threads(self) -> list[tuple[str, str]]:
         """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
@@ -142,29 +132,13 @@ class Owner:
         deadline = monotonic() + _ENDING_SECONDS
         while (places := self._running_places()) and monotonic() <= deadline:
             sleep(_ENDING_SECONDS / 40)
-        names = {thread.ident: thread.name for thread in threading.enumerate()}
-        for thread in places:
-            thread.is_left = True
-        return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
+        self.left = {thread.ident for thread in places}
+        return [(thread.name, place) for thread, place in places.items()]
 
-    def _running_places(self) -> dict[_Thread, str]:
-        threads = [thread for reference in self.threads if (thread := reference()) is not None]
+    def _running_places(self) -> dict[threading.Thread, str]:
+        threads = [thread for thread in self.senders - self.earlier_threads if thread.is_alive()]
         frames = _frames() if threads else {}
-        return {
-            thread: place
-            for thread in threads
-            if thread.identity not in self.earlier_threads and (place := caller_at(frames.get(thread.identity)).place)
-        }
-
-
-@dataclass(eq=False)
-class _Thread:
-    """A thread that has sent a request. It lives as long as the thread, whoever has started that."""
-
-    owner: Owner
-    identity: int = field(default_factory=threading.get_ident)
-    # Whether the thread goes on after the test.
-    is_left: bool = False
+        return {thread: place for thread in threads if (place := caller_at(frames.get(thread.ident or 0)).place)}
 
 
 @dataclass(eq=False)
@@ -179,12 +153,8 @@ class _Guards:
     running: Owner | None = None
     # The test to which code belongs wherever its context is taken along.
     owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)  # noqa: RUF009 - there is one
-    # `sender`: the `_Thread` of each thread that has sent a request.
+    # `owner`: the test in which a thread has last sent a request.
     thread: threading.local = field(default_factory=threading.local)
-    # Threads that go on when the run has ended, by identity, and what they may do.
-    left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = field(default_factory=dict)
-    # What a forked process has tried. Its memory is a copy, but for this.
-    report_of_forks: mmap | None = None
 
 
 _guards: Final = _Guards()
@@ -196,22 +166,20 @@ def _check(event: str, arguments: tuple[Any, ...], watched: Container[str] = WAT
     if event not in watched:
         return
     owner = find_late_owner()
-    attempts = _find_guard() if owner is None or owner.guard is None else owner.guard
-    if attempts is None:
-        return
-    if event == FORK:
-        _guards.report_of_forks = _guards.report_of_forks or mmap(-1, _REPORT_BYTES)
-    attempt = read_audit_event(event, arguments)
-    if attempt is None or _is_allowed(attempts, attempt, owner):
+    # Another thread may end the last one meanwhile.
+    innermost = next(reversed(_guards.active), None)
+    attempts = innermost if owner is None or owner.guard is None else owner.guard
+    attempt = None if attempts is None else read_audit_event(event, arguments)
+    if attempts is None or attempt is None or _is_allowed(attempts, attempt, owner):
         return
     caller = caller_at(sys._getframe(1))
     teller = owner or attempts.owner
-    if teller is None and attempts.process_id == os.getpid():
+    if teller is None:
         attempts.callers.setdefault(attempt.target, caller)
         (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
     else:
         verb = "start" if attempt.kind == "program" else "reach"
-        tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
+        teller.tell(teller.name, f"{verb} {attempt.target}{caller.describe()}")
     raise BlockedConnectionError(_message(attempt, caller, teller))
 
 
@@ -224,19 +192,8 @@ def find_late_owner() -> Owner | None:
     owner = _guards.owner.get()
     if owner is not None:
         return owner if owner.has_ended else None
-    thread: _Thread | None = getattr(_guards.thread, "sender", None)
-    return thread.owner if thread is not None and thread.is_left else None
-
-
-def _find_guard() -> ConnectionAttempts | None:
-    """The innermost guard; `None` if the calling thread is free."""
-    # Another thread may end the last one meanwhile.
-    attempts = next(reversed(_guards.active), None)
-    if attempts is not None:
-        return attempts
-    thread, left = _guards.left_threads.get(threading.get_ident(), (None, None))
-    # Another thread may have the identity of one that has ended.
-    return left if thread is not None and thread.is_alive() else None
+    owner = getattr(_guards.thread, "owner", None)
+    return owner if owner is not None and threading.get_ident() in owner.left else None
 
 
 def _is_allowed(attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
@@ -285,7 +242,7 @@ def run_for_all() -> Iterator[None]:
     finally:
         _guards.owner.set(before)
         if _guards.running is not None:
-            _guards.running.earlier_threads |= _running_threads()
+            _guards.running.earlier_threads |= set(threading.enumerate())
 
 
 @contextmanager
@@ -300,42 +257,10 @@ def run_in_test() -> Iterator[None]:
 
 def note_sender() -> None:
     """Note that the calling thread sends a request in the test that runs."""
-    owner = _guards.running
-    if owner is None or threading.get_ident() == owner.identity:
-        return
-    thread: _Thread | None = getattr(_guards.thread, "sender", None)
-    if thread is None or thread.owner is not owner:
-        thread = _guards.thread.sender = _Thread(owner)
-        owner.threads.append(ref(thread))
-
-
-def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
-    """Tell what a test that has ended left behind, or what a forked process has tried, where it is reported.
-
-    Of what the processes forked from one with `process_id` try, the last attempt counts.
-    """
-    if owner is not None and os.getpid() == process_id:
-        owner.tell(owner.name, attempt)
-        return
-    owner = owner or _guards.running
-    name = "" if owner is None else owner.name
-    # Nobody reads what a process tells that was forked without any guard.
-    report = _guards.report_of_forks or bytearray(_REPORT_BYTES)
-    text = f"{name}\n{attempt}".encode()[: _REPORT_BYTES - 1]
-    report[: len(text) + 1] = text + b"\0"
-
-
-def take_report_of_forks(owner: Owner) -> str:
-    """What a process that was forked in a test has tried; `""` if it has tried nothing."""
-    report = _guards.report_of_forks
-    if report is None or not report[0]:
-        return ""
-    name, _, attempt = report[:].partition(b"\0")[0].decode(errors="replace").partition("\n")
-    report[0] = 0
-    if name == owner.name:
-        return attempt
-    owner.tell(name, attempt)
-    return ""
+    owner, thread = _guards.running, threading.current_thread()
+    if owner is not None and thread is not owner.thread:
+        _guards.thread.owner = owner
+        owner.senders.add(thread)
 
 
 @contextmanager
@@ -369,11 +294,6 @@ def lift(attempts: ConnectionAttempts) -> Iterator[None]:
         _guards.active.append(attempts)
 
 
-def leave_blocked(threads: Collection[threading.Thread], attempts: ConnectionAttempts) -> None:
-    """Keep threads blocked that go on after the run."""
-    _guards.left_threads = {thread.ident: (thread, attempts) for thread in threads if thread.ident is not None}
-
-
 def raise_if_blocked(attempts: ConnectionAttempts) -> None:
     """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own."""
     if attempts.blocked:
@@ -393,7 +313,7 @@ def raise_if_blocked(attempts: ConnectionAttempts) -> None:
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
     """Let guards pass the programs that are started with all of these variables; they are not listed either.
 
-    Only `subprocess` and `os.posix_spawn` tell the variables. What such a program does cannot be seen: pass variables
+    Only `subprocess` tells the variables. What such a program does cannot be seen: pass variables
     that nothing else has, such as the URL of a server that captures what the program sends.
     """
     allowance = dict(variables)

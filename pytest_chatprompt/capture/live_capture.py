@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, run_now
-from pytest_chatprompt.capture.eval_api import LoggedRequest, ReplyQueue, refuse
+from pytest_chatprompt.capture.eval_api import LoggedRequest, refuse
+from pytest_chatprompt.capture.reply_queue import QueuedReply, ReplyQueue
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BudgetError
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.clients.interceptor import Send
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
@@ -58,7 +58,7 @@ class LiveCaptureRouter:
     @contextmanager
     def capture(
         self,
-        replies: Sequence[Reply] = (),
+        replies: Sequence[QueuedReply] = (),
         *,
         passes: Callable[[httpx.URL], bool] = lambda _: False,
         recording: OpenRecording | None = None,
@@ -118,16 +118,24 @@ class LiveCaptureRouter:
         return capture
 
     async def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
+        from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
 
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
+        if not capture.recording.is_kept and find_offline_api(request) is None:
+            return None
         try:
             return await replay_or_send(capture.recording, request, send)
         except BudgetError as error:
             # The recording has noted it.
             return refuse(str(error))
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            if capture.recording.is_kept:
+                raise
+            # Nothing was sent, and its client may know the way: by a proxy, or by certificates of its own.
+            return None
 
     def _log(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
         """Log a request; gives the reply that the test has queued for it."""
@@ -137,7 +145,7 @@ class LiveCaptureRouter:
         entry = LoggedRequest(request, "network")
         capture.entries.append(entry)
         api = find_offline_api(request) if capture.replies.waiting else None
-        reply = None if api is None else capture.replies.take(api.accepts)
+        reply = None if api is None else capture.replies.take(api.accepts, entry.as_sent)
         if api is None or reply is None:
             return None
         entry.answered_by = "reply"

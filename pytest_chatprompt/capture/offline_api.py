@@ -1,18 +1,23 @@
-"""The offline API: what answers a request in place of the API that it is for."""
+"""The offline API: what answers a request in place of the API that it is for, and what that API would refuse in it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import httpx
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.model_api import ModelAPI
-from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import find_api, get_api, is_path_of
+from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI
+from pytest_chatprompt.apis.reply import ModelRequest, Reply
+from pytest_chatprompt.apis.table import find_api, get_api, is_path_of, rules_of
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.http.request_body import decode_body, read_body
+from pytest_chatprompt.providers.response import Finding
+from pytest_chatprompt.wording import about_message
 
 
 def find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
@@ -44,3 +49,33 @@ class DeclaredReply:
         if reply is not None:
             return get_api(self.sender.offline_api).answer(request, reply)
         return httpx.Response(200, json=self.sender.offline_reply, request=request)
+
+
+def preflight_requests(requests: Iterable[httpx.Request]) -> tuple[Finding, ...]:
+    """What preflight finds in requests of any client, each finding once; those of a built-in provider it has seen."""
+    findings = (finding for request in requests for finding in _preflight(request))
+    # Their places are in the bodies, not in an eval file.
+    return tuple(
+        dict.fromkeys(
+            Finding(each.rule, about_message(each.message_number, each.text), each.source) for each in findings
+        )
+    )
+
+
+def _preflight(request: httpx.Request) -> tuple[Finding, ...]:
+    api = find_api(request.method, request.url.path, request.url.host)
+    if PROVIDER_EXTENSION in request.extensions or not isinstance(api, ChatAPI):
+        return ()
+    try:
+        body = as_mapping(read_body(decode_body(request.content, request.headers)))
+        model = ModelRequest(request.url.path, {}, body, "").model
+        provider_class = rules_of(api.name, request.url.netloc.decode("ascii"), model)
+        if provider_class is None:
+            return ()
+        provider = provider_class()
+        provider.use_model(model)
+        provider.api_version = api.api_version(request)
+        return preflight_body(provider, body, api)
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError):
+        # A test is never broken by a body that is not read.
+        return ()

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-import httpx
-
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
 from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
@@ -27,9 +24,11 @@ _OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
 
 def can_preview(provider: object) -> bool:
     """Whether a provider's requests can be shown without `send`, as those of the built-in ones can."""
-    return (
-        provider.sends_what_it_prepares if isinstance(provider, ChatProvider) else isinstance(provider, AgentProvider)
-    )
+    if isinstance(provider, ChatProvider):
+        return provider.sends_what_it_prepares
+    from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415 - most runs have no agent
+
+    return isinstance(provider, AgentProvider)
 
 
 def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -> Exchange | None:
@@ -69,9 +68,7 @@ def preview(
 def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Exchange | None = None) -> Exchange:
     """`preview` for a provider that prepares its requests; gives the objects of `known` if it is the same."""
     prepared = provider.prepare(request)
-    headers = provider.model_headers(prepared)
-    post = httpx.Request("POST", parsed_url(prepared.url), content=prepared.content, headers=headers)
-    sent = SentRequest.from_httpx(post, provider.base_url, "default")
+    sent = SentRequest.from_httpx(provider.unsigned_request(prepared), provider.base_url, "default")
     if known is not None and (prepared, (sent,)) == (known.prepared, known.sent):
         return known._replace(request=request)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)

@@ -34,17 +34,22 @@ def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = Fal
     if _target(stored) != _target(sent):
         return "endpoint"
     keys = prompt_keys(stored)
-    bodies = [each.body if isinstance(each.body, Mapping) else {} for each in (stored, sent)]
-    for key in keys:
-        left, right = (body.get(key) for body in bodies)
-        place = next(_differences(left, right, (key,)), None)
-        if place is None:
-            continue
-        # Only at the end of the prompt there is nothing that would move.
-        if key == keys[-1] and (_goes_on(left, right) or (not must_go_on and _goes_on(right, left))):
-            return None
-        return _shown(place)
-    return None
+    before, after = (
+        [
+            leaf
+            for key in keys
+            if isinstance(each.body, Mapping) and key in each.body
+            for leaf in _leaves(each.body[key], (key,))
+        ]
+        for each in (stored, sent)
+    )
+    before_text, after_text = ("".join(text for _, text in leaves) for leaves in (before, after))
+    if after_text.startswith(before_text) or (after_text and not must_go_on and before_text.startswith(after_text)):
+        return None
+    leaves = zip_longest(before, after, fillvalue=((), ""))
+    place, new_place = next((left, right) for (left, text), (right, other) in leaves if text != other)
+    # Of two places the one that the other request does not have is removed, or new.
+    return _shown(place if place and place not in {each for each, _ in after} else new_place or place)
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
@@ -75,57 +80,18 @@ def prompt_keys(sent: SentRequest) -> Sequence[str]:
     return sorted(sent.body, key=str) if isinstance(sent.body, Mapping) else ()
 
 
-def _differences(one: Any, other: Any, place: _Place) -> Iterator[_Place]:
-    """The places where two values differ, in the order in which they are read."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in sorted(_keys(one) | _keys(other), key=_reading_order):
-            if key in one and key in other:
-                yield from _differences(one[key], other[key], (*place, key))
-            else:
-                yield (*place, key)
-    elif isinstance(one, list) and isinstance(other, list):
-        for left, right in zip_longest(_items(one), _items(other)):
-            index, item = left if right is None else right
-            if left is None or right is None:
-                yield (*place, index)
-            else:
-                yield from _differences(left[1], item, (*place, index))
-    elif type(one) is not type(other) or one != other:
-        yield place
-
-
-def _goes_on(value: Any, longer: Any) -> bool:
-    """Whether a value is the beginning of another one: a list of its items, a text of its characters."""
-    if isinstance(value, str) and isinstance(longer, str):
-        return longer.startswith(value)
-    if isinstance(value, list) and isinstance(longer, list):
-        items, others = ([item for _, item in _items(each)] for each in (value, longer))
-        if not items:
-            return True
-        *first, last = items
-        return (
-            len(items) <= len(others)
-            and not any(_differences(first, others[: len(first)], ()))
-            and _goes_on(last, others[len(first)])
-        )
-    if isinstance(value, Mapping) and isinstance(longer, Mapping):
-        pairs = [(value.get(key), longer.get(key)) for key in _keys(value) | _keys(longer)]
-        differing = [pair for pair in pairs if any(_differences(*pair, ("",)))]
-        return not differing or (len(differing) == 1 and _goes_on(*differing[0]))
-    return False
-
-
-def _keys(mapping: Mapping[str, Any]) -> set[str]:
-    return {key for key in mapping if key != CACHE_KEY}
-
-
-def _items(values: list[Any]) -> list[tuple[int, Any]]:
-    """The items that a model reads, each with its index."""
-    return [
-        (index, item)
-        for index, item in enumerate(values)
-        if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})
-    ]
+def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str]]:
+    """The texts and other values of a prompt with their places, in the order in which they are read."""
+    if isinstance(value, Mapping):
+        for key in sorted(value.keys() - {CACHE_KEY}, key=_reading_order):
+            yield from _leaves(value[key], (*place, key))
+    elif isinstance(value, list):
+        items = [item for item in value if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})]
+        for index, item in enumerate(items):
+            yield from _leaves(item, (*place, index))
+    else:
+        # Beside a text nothing stands behind it, so that a longer one begins with it.
+        yield place, f"\0{place} {type(value).__name__} {value}"
 
 
 def _reading_order(key: str) -> tuple[bool, str]:
@@ -154,7 +120,12 @@ def count_characters(sent: SentRequest) -> int:
     """Count the characters of all texts of a prompt: messages, descriptions, names of tools and of their arguments."""
     if not isinstance(sent.body, Mapping):
         return _count(sent.body)
-    return sum(_count(sent.body.get(key)) for key in prompt_keys(sent) if key not in _NOT_READ)
+    return sum(_count(sent.body.get(key)) for key in read_keys(sent))
+
+
+def read_keys(sent: SentRequest) -> list[str]:
+    """The keys of a body whose texts a model reads."""
+    return [key for key in prompt_keys(sent) if key not in _NOT_READ]
 
 
 def estimate_tokens(characters: int) -> int:
@@ -164,12 +135,26 @@ def estimate_tokens(characters: int) -> int:
 
 def _count(value: Any, key: str = "") -> int:
     if isinstance(value, str):
-        return 0 if _MEDIA.fullmatch(value) or described_size(value) is not None else len(value)
+        return 0 if is_media(value) else len(value)
     if isinstance(value, Mapping):
-        names = sum(len(str(name)) for name in value) if key == _NAMING_KEY else 0
-        # Within it a word such as `type` is a name too.
-        form = () if key == _NAMING_KEY else _FORM_KEYS
-        return names + sum(_count(item, str(name)) for name, item in value.items() if name not in form)
+        names = sum(len(str(name)) for name in value) if names_arguments(key) else 0
+        return names + sum(_count(item, str(name)) for name, item in value.items() if is_text_key(str(name), key))
     if isinstance(value, list | tuple):
         return sum(_count(item, key) for item in value)
     return 0
+
+
+def is_media(text: str) -> bool:
+    """Whether a text is an image, a sound or a document, or the description of one."""
+    return _MEDIA.fullmatch(text) is not None or described_size(text) is not None
+
+
+def names_arguments(key: str) -> bool:
+    """Whether the keys of the mapping under a key are names that the model reads."""
+    return key == _NAMING_KEY
+
+
+def is_text_key(name: str, around: str) -> bool:
+    """Whether what stands under a key, in the mapping under another one, has texts that the model reads."""
+    # Among names a word such as `type` is one.
+    return names_arguments(around) or name not in _FORM_KEYS

@@ -25,12 +25,8 @@ from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest, unanswere
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.open_recording import (
-    OpenRecording,
-    replay_or_post,
-    with_latency,
-    with_recorded_latency,
-)
+from pytest_chatprompt.capture.recording.model_answers import with_usage
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_post, with_latency
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
@@ -40,7 +36,8 @@ from pytest_chatprompt.providers.context import SendContext, current_context, us
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.reply import Reply
+    from pytest_chatprompt.capture.reply_queue import QueuedReply
+
 
 SendFunction = Callable[[ProviderRequest], Any]
 
@@ -58,7 +55,7 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
         return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
-    not_replayed = len(api.replay_errors)
+    errors = len(api.errors)
     context = SendContext(is_offline=True, is_priced=api.recording is not None)
     environment = offline(placeholders=api.placeholders, credentials=credentials)
     with api.intercept(), environment as attempts, use_context(context):
@@ -67,7 +64,7 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
             base_url = getattr(provider, "base_url", None)
         finally:
             # Even if the provider swallowed it.
-            for error in api.replay_errors[not_replayed:]:
+            for error in api.errors[errors:]:
                 raise error from None
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
             api.children.raise_error(failed)
@@ -78,7 +75,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     provider: Provider | SendFunction,
     request: ProviderRequest,
     router: LiveCaptureRouter,
-    replies: Sequence[Reply] = (),
+    replies: Sequence[QueuedReply] = (),
     *,
     api: EvalAPI | None = None,
     recording: OpenRecording | None = None,
@@ -102,10 +99,9 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         started_at = time.monotonic()
         exchange = _run_agent(provider, request, router.redactor, learn, current_context())
     else:
-        if budget is not None:
-            # It sees what is sent.
-            recording = recording or OpenRecording(sends=True)
-            recording.budget = budget
+        # It sees what is sent, and what models reply.
+        recording = recording or OpenRecording(sends=True, is_kept=False)
+        recording.budget = budget
         try:
             with ExitStack() as stack:
                 passes = (lambda _: False) if api is None else api.children.is_own
@@ -116,11 +112,11 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
                 response = call_provider(provider, request)
         finally:
             # Even if the provider swallowed it.
-            for error in () if recording is None else recording.budget_errors:
+            for error in recording.budget_errors:
                 raise error from None
         exchange = Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
     response = with_latency(exchange.response, recording, time.monotonic() - started_at)
-    return exchange._replace(response=response)
+    return exchange._replace(response=with_usage(response, recording))
 
 
 def capture_replayed(
@@ -131,10 +127,10 @@ def capture_replayed(
     if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
         replay = partial(replay_or_post, recording)
         with use_context(SendContext(is_offline=True, replay=replay)):
-            return Exchange(request, with_recorded_latency(provider.send(request), recording), ())
+            return Exchange(request, with_latency(provider.send(request), recording), ())
     api.recording = recording
     exchange = capture_offline(provider, request, api)
-    return exchange._replace(response=with_latency(exchange.response, recording))
+    return exchange._replace(response=with_usage(with_latency(exchange.response, recording), recording))
 
 
 def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[SentRequest, ...]:
@@ -219,7 +215,7 @@ def _run_agent(
     if not provider.capture:
         response = ProviderResponse(text=OFFLINE_TEXT) if context.is_offline else provider.send(request)
         return Exchange(request, response, (), invocation)
-    # It imports h11, which no other run needs.
+    # No other run needs a server.
     from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
     from pytest_chatprompt.capture.server.table import seal_environ  # noqa: PLC0415
 

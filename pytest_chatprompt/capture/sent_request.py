@@ -16,7 +16,6 @@ from pytest_chatprompt.providers.http.client import model_headers, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.apis.vendor_api import PreparedRequest
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.agents.base import AgentInvocation
@@ -125,7 +124,7 @@ class Exchange(NamedTuple):
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
-        replies: the queued replies that requests took; a live run gives them again.
+        replies: each `QueuedReply` that a request took; a live run gives them again.
     """
 
     request: ProviderRequest
@@ -133,7 +132,7 @@ class Exchange(NamedTuple):
     sent: tuple[SentRequest, ...]
     invocation: AgentInvocation | None = None
     prepared: PreparedRequest | None = None
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[Any, ...] = ()
 
     def sends_the_same(self, other: Exchange) -> bool:
         """Whether two exchanges send the same HTTP requests."""

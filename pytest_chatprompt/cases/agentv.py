@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,7 +18,8 @@ from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
+from pytest_chatprompt.text.json_data import checked
+from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 _KEY: Final = "guideline_patterns"
@@ -54,16 +55,20 @@ _SILENT: Final = frozenset(
         *("keep_temp_files", "keep_output_files"),
     )
 )
-# What a field must be that is no text; `RequestSettings` checks the settings.
-_KINDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
-    "args": (
-        "a list of strings",
-        lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
-    ),
-    "timeout_seconds": ("a number", is_number),
-    "temperature": ("", lambda _: True),
-    "max_output_tokens": ("", lambda _: True),
-}
+
+
+class _TargetFields(RequestSettings):
+    """What the fields of a target must be."""
+
+    api_key: str | None = None
+    endpoint: str | None = None
+    api_version: str | None = None
+    executable: str | None = None
+    args: TupleOf[str] | None = None
+    command: str = ""
+    files_format: str = ""
+    cwd: str | None = None
+    timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
 
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
@@ -94,7 +99,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([A-Z_]+)\}")
 _SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
 
 
-def cli_command(template: str, files_format: str) -> tuple[str, ...]:
+def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
     """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
 
     Raises:
@@ -109,10 +114,20 @@ def cli_command(template: str, files_format: str) -> tuple[str, ...]:
         raise ValueError(f"has a command that cannot be split into words ({error})") from None
     if _SHELL.search(template):
         raise ValueError("has a command for a shell, but commands run without a shell here")
-    if "{FILES}" in template and (len(file_words) != 1 or "{basename}" in files_format):
-        raise ValueError(f"writes a file as {files_format!r}, but here it must be one word with {{path}}")
-    values = {**_PLACEHOLDERS, "FILES": file_words[0].replace("{path}", "{files}") if file_words else ""}
-    return tuple(_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words)
+    if "{FILES}" in template:
+        is_alone = all(word == "{FILES}" for word in words if "{FILES}" in word)
+        if not file_words or "{basename}" in files_format or (len(file_words) > 1 and not is_alone):
+            raise ValueError(
+                f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
+            )
+    file = tuple(word.replace("{path}", "{files}") for word in file_words)
+    values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
+
+    def filled(word: str) -> str:
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word)
+
+    # Several words, such as `--file {path}`, are repeated together.
+    return tuple(file if word == "{FILES}" and len(file) > 1 else filled(word) for word in words)
 
 
 # Providers that have another name here.
@@ -123,6 +138,7 @@ _PROVIDERS: Final = {
     "codex-cli": "codex",
     "vscode-insiders": "vscode",
 }
+_DEFAULTS: Final = {"vscode-insiders": {"executable": "code-insiders"}}
 _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 
@@ -153,7 +169,7 @@ class TargetsFile:
         """Read a target; what is wrong with others does not matter."""
         if name in self.repeated:
             raise EvalFileError([self.repeated[name]])
-        return _TargetReader(self.shown_path, name, self.nodes[name]).read()
+        return _read_target(self.shown_path, name, self.nodes[name])
 
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
@@ -180,102 +196,74 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     return TargetsFile(shown, nodes, repeated)
 
 
-class _TargetReader:
-    """Reads one target, and collects what is wrong with it or has no effect."""
+def _read_target(shown: str, name: str, node: Node) -> Target:
+    def diagnostic(position: Position, text: str) -> Diagnostic:
+        return Diagnostic(shown, *position, text)
 
-    def __init__(self, shown_path: str, name: str, node: Node) -> None:
-        self.shown_path = shown_path
-        self.name = name
-        self.node = node
-        self.problems: list[Diagnostic] = []
-        self.ineffective: list[Diagnostic] = []
-        self.values: dict[str, Any] = {}
-
-    def read(self) -> Target:
-        written = self.node.find(("provider",))
-        if not isinstance(written.value, str) or not written.value:
-            description = "" if written is self.node else f", but it is {written.describe()}"
-            text = f"the target {self.name!r} must name its 'provider'{description}"
-            raise EvalFileError([self.diagnostic(written.position, text)])
-        vendor = written.value.lower()
-        provider = _PROVIDERS.get(vendor, vendor)
-        for key, entry in self.node.value.items():
-            self.read_field(str(key), entry.key.position, entry.node, provider)
-        settings = {name: value for name, value in self.values.items() if name in RequestSettings.model_fields}
-        agent = {name: value for name, value in self.values.items() if name in AGENTS.get(provider, ())}
-        if provider == "cli" and not self.problems:
-            agent["command"] = self.command(agent.pop("command", ""), agent.pop("files_format", "{path}"))
-        if vendor == "vscode-insiders":
-            agent.setdefault("executable", "code-insiders")
-        if provider not in AGENTS:
-            self.problems += self.wrong_settings(settings)
-        if self.problems:
-            raise EvalFileError(sorted(self.problems))
-        return Target(
-            self.name,
-            f"{self.shown_path}:{self.node.position.line}:{self.node.position.column}",
-            provider,
-            {} if provider in AGENTS else settings,
-            self.values.get("api_key"),
-            self.values.get("endpoint"),
-            self.values.get("api_version"),
-            agent,
-            tuple(self.ineffective),
-        )
-
-    def read_field(self, key: str, position: Position, node: Node, provider: str) -> None:
-        snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
-        name = _NAMES.get(snake, snake)
-        if node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
-            return
-        value = node.data()
-        expected, is_valid = _KINDS.get(name, ("a string", lambda value: isinstance(value, str)))
-        target = f"{key!r} of the target {self.name!r}"
-        if name not in effective:
-            hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {self.name}_provider"
-            self.warn(position, f"{target} has no effect here; {hint}")
-        elif not is_valid(value):
-            description = node.describe(with_hint=expected == "a string")
-            self.problem(node.position, f"{key!r} must be {expected}, but is {description}")
-        elif name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
-            text = f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"
-            self.problem(node.position, text)
-        elif name not in ("api_key", "endpoint", "cwd") and "${{" in str(value):
-            text = f"{target} comes from the environment, on which snapshots must not depend"
-            self.warn(position, f"{text}: that of {provider}_provider counts; write it here, or override that fixture")
-        else:
-            self.values[name] = value
-
-    def command(self, template: str, files_format: str) -> tuple[str, ...]:
-        """The command of a CLI with the placeholders that it has here."""
+    written = node.find(("provider",))
+    if not isinstance(written.value, str) or not written.value:
+        description = "" if written is node else f", but it is {written.describe()}"
+        text = f"the target {name!r} must name its 'provider'{description}"
+        raise EvalFileError([diagnostic(written.position, text)])
+    vendor = written.value.lower()
+    provider = _PROVIDERS.get(vendor, vendor)
+    fields: dict[str, Entry] = {}
+    ineffective = []
+    for key, entry in node.value.items():
+        field, reason = _effect(str(key), entry, name, provider)
+        if reason:
+            ineffective.append(diagnostic(entry.key.position, f"{str(key)!r} of the target {name!r} {reason}"))
+        elif field:
+            fields[field] = entry
+    effective = Node(node.mark, fields)
+    try:
+        values = _TargetFields.model_validate(effective.data())
+    except ValidationError as error:
+        problems = [diagnostic(*problem) for problem in explain_validation_error(error, effective)]
+        raise EvalFileError(sorted(problems)) from error
+    if values.api_key is not None and not _REFERENCE.fullmatch(values.api_key.strip()):
+        text = "'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files"
+        raise EvalFileError([diagnostic(fields["api_key"].node.position, text)])
+    given = {field: getattr(values, field) for field in fields}
+    agent = {field: value for field, value in given.items() if field in AGENTS.get(provider, ())}
+    agent = {**_DEFAULTS.get(vendor, {}), **agent}
+    if provider == "cli":
         try:
-            return cli_command(template, files_format)
+            agent["command"] = cli_command(values.command, agent.pop("files_format", "{path}"))
         except ValueError as error:
-            position = self.node.key_position("command" if "command" in self.node.value else "command_template")
-            text = f"the target {self.name!r} {error}; write a fixture {self.name}_provider that returns a CLIProvider"
-            self.problem(position, text)
-            return ()
+            text = f"the target {name!r} {error}; write a fixture {name}_provider that returns a CLIProvider"
+            position = fields["command"].key.position if "command" in fields else node.position
+            raise EvalFileError([diagnostic(position, text)]) from None
+    settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
+    line, column = node.position
+    return Target(
+        name,
+        f"{shown}:{line}:{column}",
+        provider,
+        {} if provider in AGENTS else settings,
+        values.api_key,
+        values.endpoint,
+        values.api_version,
+        agent,
+        tuple(ineffective),
+    )
 
-    def wrong_settings(self, settings: Mapping[str, Any]) -> Iterator[Diagnostic]:
-        """What is wrong with the settings of a chat provider, at the lines of their fields."""
-        try:
-            RequestSettings.model_validate(settings)
-        except ValidationError as error:
-            entries = self.node.value.items()
-            written = {_snake(str(key)): entry for key, entry in entries if entry.node.value is not None}
-            nodes = {_NAMES.get(snake, snake): entry for snake, entry in written.items()}
-            fields = Node(self.node.mark, {name: nodes[name] for name in settings})
-            for position, text in explain_validation_error(error, fields):
-                yield self.diagnostic(position, text)
 
-    def diagnostic(self, position: Position, text: str) -> Diagnostic:
-        return Diagnostic(self.shown_path, *position, text)
-
-    def problem(self, position: Position, text: str) -> None:
-        self.problems.append(self.diagnostic(position, text))
-
-    def warn(self, position: Position, text: str) -> None:
-        self.ineffective.append(self.diagnostic(position, text))
+def _effect(key: str, entry: Entry, target: str, provider: str) -> tuple[str, str]:
+    """The name by which a field counts here, `""` if it does not; and why not, if that has to be told."""
+    snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
+    name = _NAMES.get(snake, snake)
+    if entry.node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
+        return "", ""
+    if name not in effective:
+        hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {target}_provider"
+        return "", f"has no effect here; {hint}"
+    if name not in ("api_key", "endpoint", "cwd") and "${{" in str(entry.node.data()):
+        return "", (
+            f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
+            "write it here, or override that fixture"
+        )
+    return name, ""
 
 
 def _snake(key: str) -> str:

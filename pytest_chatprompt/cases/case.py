@@ -30,15 +30,13 @@ from pytest_chatprompt.cases.fields import (
     StrictModel,
     TupleOf,
     WrittenAs,
-    characters_pattern,
     is_integer,
     is_number,
     path_pattern,
     pattern,
     value_kind,
-    word_pattern,
 )
-from pytest_chatprompt.cases.message import EvalMessage, expand_data, read_expected_messages
+from pytest_chatprompt.cases.message import EvalMessage, MessageAsWritten, expand_data, read_expected_messages
 from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import READERS, Row, RowData, Variables, find_problem
@@ -123,11 +121,6 @@ def is_valid_tag(tag: str) -> bool:
     return _VALID_TAG.fullmatch(tag) is not None
 
 
-def _metadata_keywords() -> dict[str, Any]:
-    wrong = rf"^(?!systemPrompt$)(?:{word_pattern('systemprompt')})"
-    return {"properties": {"systemPrompt": {"type": ["string", "null"]}}, "patternProperties": {wrong: False}}
-
-
 def _check_tag(tag: str) -> str:
     if not is_valid_tag(tag):
         hint = "use letters, digits and _ - . / +, and do not begin with an underscore"
@@ -146,8 +139,8 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
 def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     problem = find_problem(variables or {})
     if problem is not None:
-        error = PydanticCustomError("invalid_key", "{text}", {"text": problem.text})
-        raise error_at((problem.key,), error if problem.is_name else invalid(problem.text))
+        key, text = problem
+        raise error_at((key,), PydanticCustomError("invalid_key", "{text}", {"text": text}))
     return variables
 
 
@@ -177,18 +170,12 @@ class Execution(BaseModel):
         target: the name of the provider; `default` is the default provider.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow", defer_build=True)
 
     target: Annotated[str, KnownNames("provider")] | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_keys_that_are_not_strings(cls, data: Any) -> Any:
-        return {key: value for key, value in data.items() if isinstance(key, str)} if isinstance(data, dict) else data
 
-
-# Nothing is validated by it alone, so its own validator is never built.
-class SharedKeys(StrictModel, defer_build=True):
+class SharedKeys(StrictModel):
     """The keys that an eval file and a case may both have.
 
     Attributes:
@@ -227,15 +214,19 @@ class SharedKeys(StrictModel, defer_build=True):
         AfterValidator(_reject_repeated_provider),
         Field(examples=["openai", ["openai", "anthropic"]]),
     ] = None
-    metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt), SchemaKeywords(_metadata_keywords)] = (
-        Field(default_factory=dict, examples=[{"systemPrompt": "You review code."}])
-    )
+    metadata: Annotated[
+        Mapping[str, Any],
+        AfterValidator(_check_system_prompt),
+        SchemaKeywords(lambda: {"properties": {"systemPrompt": {"type": ["string", "null"]}}}),
+        Field(examples=[{"systemPrompt": "You review code."}]),
+    ] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
     tags: TupleOf[
         Annotated[
             str,
             AfterValidator(_check_tag),
-            pattern(lambda: f"^(?!_){characters_pattern(lambda character: is_valid_tag(f'a{character}'))}+$"),
+            # As in `_VALID_TAG`, but any character outside of ASCII: editors know other letters than Python does.
+            pattern(lambda: r"^(?!_)[\w\-./+\u0080-\uffff]+$"),
         ]
     ] = Field(default=(), examples=[["smoke"]])
     settings: Annotated[Settings, Field(examples=[{"temperature": 0, "openai": {"seed": 7}}])] = None
@@ -288,11 +279,11 @@ class SharedKeys(StrictModel, defer_build=True):
     target: Annotated[str, KnownNames("provider")] | None = None
 
 
-INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any])
+INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[MessageAsWritten] | EvalMessage | Mapping[str, Any])
 EXPECTED_AS_WRITTEN: Final = WrittenAs(lambda: TupleOf[EvalMessage] | Any)
 
 
-class EvalCase(SharedKeys, defer_build=False):
+class EvalCase(SharedKeys):
     """One case of an eval file, with the file's defaults filled in.
 
     Attributes:
@@ -317,7 +308,7 @@ class EvalCase(SharedKeys, defer_build=False):
 
     id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
     outcome: str | None = None
-    input_messages: NonEmptyTupleOf[EvalMessage]
+    input_messages: Annotated[NonEmptyTupleOf[EvalMessage], WrittenAs(lambda: NonEmptyTupleOf[MessageAsWritten])]
     expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages), EXPECTED_AS_WRITTEN] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.

@@ -26,7 +26,7 @@ from pytest_chatprompt.cases.request_options import (
     SchemaDefinition,
 )
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.json_data import parse_json
+from pytest_chatprompt.text.json_data import parse_json, unique_keys
 from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlProblem, parse_yaml
 from pytest_chatprompt.wording import did_you_mean
 
@@ -69,9 +69,6 @@ def explain_validation_error(
     """
     for detail in error.errors(include_url=False):
         location = detail["loc"]
-        if location[-1:] == ("[key]",):
-            # The parser has reported the keys that are not strings.
-            continue
         value = node.find(location)
         detail["loc"] = _as_written(location, node)
         match detail["type"]:
@@ -168,9 +165,11 @@ def _key_path(location: tuple[str | int, ...]) -> str:
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
     """Parse and check the value of a key of an eval file that stands in a file of its own."""
+    problems: list[YamlProblem] = []
     try:
         if shown_path.lower().endswith(".json"):
-            data, problems = _parse_json(text)
+            # By its own rules: YAML reads a number such as `1e3` as text.
+            data = parse_json(text, object_pairs_hook=unique_keys)
         else:
             document, problems = parse_yaml(text)
             data = document.data()
@@ -180,26 +179,11 @@ def parse_definition_file(text: str, shown_path: str, key: str, model: type[Base
         problems = _explain(error, key, text)
     except YamlError as error:
         problems = [error.problem]
-    raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
-
-
-def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
-    """Parse JSON by its own rules: YAML reads a number such as `1e3` as text."""
-    has_repeated_key = False
-
-    def mapping_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal has_repeated_key
-        mapping = dict(pairs)
-        has_repeated_key |= len(mapping) < len(pairs)
-        return mapping
-
-    try:
-        data = parse_json(text, object_pairs_hook=mapping_of)
     except json.JSONDecodeError as error:
-        raise YamlError(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}") from error
+        problems = [YamlProblem(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}")]
     except ValueError as error:
-        raise YamlError(Position(1, 1), f"not valid JSON: {error}") from error
-    return data, parse_yaml(_as_yaml(text))[1] if has_repeated_key else []
+        problems = [YamlProblem(Position(1, 1), f"not valid JSON: {error}")]
+    raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
 
 
 def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
@@ -345,8 +329,8 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 }
 
 
-# The roles of OpenAI's later models, LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
-_ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
+# The roles of LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
+_ROLES: Final = _table({"human": "user", "ai model bot gpt": "assistant", "function": "tool"})
 
 
 def explain_foreign_key(level: Level, key: str) -> str:

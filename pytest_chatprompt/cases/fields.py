@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -56,22 +55,6 @@ def path_pattern(suffixes: Iterable[str]) -> str:
     return rf"\.({'|'.join(map(_in_any_case, (suffix.removeprefix('.') for suffix in suffixes)))})$"
 
 
-def word_pattern(word: str) -> str:
-    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters."""
-    return "^[^A-Za-z]*" + "".join(f"{_in_any_case(letter)}[^A-Za-z]*" for letter in word) + "$"
-
-
-def characters_pattern(is_allowed: Callable[[str], bool]) -> str:
-    """A pattern of one character, which any character outside of ASCII matches.
-
-    Editors know other letters than Python does, so a pattern is strict for ASCII alone.
-    """
-    refused = [code for code in range(128) if not is_allowed(chr(code))]
-    # The code minus its index is the same for all codes of a range.
-    ranges = [[code for _, code in run] for _, run in groupby(enumerate(refused), lambda item: item[1] - item[0])]
-    return "[^" + "".join(rf"\x{codes[0]:02x}-\x{codes[-1]:02x}" for codes in ranges) + "]"
-
-
 def _in_any_case(word: str) -> str:
     return "".join(f"[{letter.upper()}{letter}]" for letter in word)
 
@@ -103,11 +86,12 @@ class StrictModel(BaseModel):
     """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
 
     `level` is the level of an eval file that the model is for; `None` for a part of another level.
+    A model is built when it is first used, which is not safe between threads before pydantic 2.14.
     """
 
     level: ClassVar[Level | None] = None
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

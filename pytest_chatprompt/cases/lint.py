@@ -1,63 +1,18 @@
-"""What is probably a mistake in a valid eval file, such as a key without effect; what of its YAML does not matter."""
+"""What is probably a mistake in a valid eval file, such as a key without effect."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
 from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
 from pytest_chatprompt.errors import Diagnostic
-from pytest_chatprompt.text.yaml import Entry, Node, Position, UnexpectedValue, YamlProblem
+from pytest_chatprompt.text.yaml import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
-# Their values are accepted and not read, or never sent. Those of `metadata` and `execution` are looked at apart.
-_IGNORED_KEYS: Final = frozenset(
-    {"$schema", "dataset", "conversation_id", "note", "expected_messages", "expected_output", *_GRADING}
-)
-
-
-def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> list[YamlProblem]:
-    """Leave out the problems of ignored keys and values, which may be any YAML."""
-    if not any(isinstance(problem, UnexpectedValue) for problem in problems):
-        return list(problems)
-    positions = set(_positions_read(document))
-    return [
-        problem for problem in problems if not isinstance(problem, UnexpectedValue) or problem.position in positions
-    ]
-
-
-def _positions_read(node: Node) -> Iterator[Position]:
-    """The positions of a node and of all keys and values in it that are not ignored."""
-    yield node.position
-    if isinstance(node.value, tuple):
-        for item in node.value:
-            yield from _positions_read(item)
-    elif isinstance(node.value, dict):
-        for name, (key, value) in node.value.items():
-            yield key.position
-            yield from _positions_read_below(name, value)
-
-
-def _positions_read_below(name: Any, value: Node) -> Iterator[Position]:
-    if name in _IGNORED_KEYS or (isinstance(name, str) and name.startswith("x-")):
-        return
-    entries = value.value if isinstance(value.value, dict) else {}
-    if name == "metadata" and entries:
-        # Its own keys are looked at, because `systemPrompt` is one of them.
-        for key, entry in entries.items():
-            yield entry.key.position
-            if key == "systemPrompt":
-                yield entry.node.position
-    elif name == "execution" and entries:
-        yield value.find(("target",)).position
-    else:
-        yield from _positions_read(value)
-
-
 # These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
 # The keys of AgentV that another key wins over.
@@ -100,7 +55,7 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
         for key, entry in _inner(entries, place).items():
-            explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
+            explanation = explain_ineffective_setting(key, place)
             if explanation:
                 name = f"{place}.{key}"
                 yield entry.key.position, name, f"{name!r} does not change what is sent; {explanation}"
@@ -124,40 +79,6 @@ def _inner(entries: _Entries, key: str) -> _Entries:
 def _has_content(entry: Entry) -> bool:
     """Whether a key has a value that would do something: `evaluators: []` grades nothing anywhere."""
     return entry.node.value not in (None, (), {})
-
-
-# As YAML 1.2 reads numbers, except octal ones, which have another form there.
-_NUMBER: Final = re.compile(
-    r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
-)
-_SHORT_NUMBER: Final = re.compile(r"[-+]?0[0-9]+")
-# As YAML 1.2 reads numbers. YAML 1.1 takes some of them for text: `1e3`, `-.5`, `0o17`, `089`.
-_NUMBER_OF_YAML_12: Final = re.compile(r"0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-
-
-def find_ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
-    """Find the scalars that another reader of YAML takes for something else."""
-    if isinstance(node.value, dict):
-        for entry in node.value.values():
-            yield from find_ambiguous_scalars(entry.node)
-    elif isinstance(node.value, tuple):
-        for item in node.value:
-            yield from find_ambiguous_scalars(item)
-    elif node.is_plain_text:
-        if _NUMBER_OF_YAML_12.fullmatch(node.text):
-            hint = "put it in quotes if you mean that, or write the number in digits"
-            yield node.position, f"{node.text} is read as text here; {hint}"
-    elif _is_ambiguous(node):
-        value = json.dumps(node.value)
-        yield node.position, f"{node.text} is read as {value} here; put it in quotes if you mean text, or write {value}"
-
-
-def _is_ambiguous(node: Node) -> bool:
-    if isinstance(node.value, bool):
-        return node.text.lower() not in ("true", "false")
-    if isinstance(node.value, int | float):
-        return not _NUMBER.fullmatch(node.text) or _SHORT_NUMBER.fullmatch(node.text) is not None
-    return False
 
 
 # A variable, perhaps with an attribute or a filter; not the braces of code.
@@ -191,7 +112,7 @@ def _texts(case: EvalCase) -> Iterator[tuple[tuple[str | int, ...], str]]:
             yield location, message.content
         else:
             for number, part in enumerate(message.parts):
-                yield (*location, number, "value"), part.value
+                yield (*location, number, "value"), getattr(part, "value", "")
                 if isinstance(part, TextPart) and part.file is not None:
                     yield (*location, number, "file"), part.file
     if case.system_prompt is not None:

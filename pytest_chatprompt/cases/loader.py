@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
 from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
 from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
-from pytest_chatprompt.cases.lint import find_ambiguous_scalars, find_ineffective_keys, problems_that_matter
+from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
@@ -25,7 +25,7 @@ from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 # AgentV's name for the default provider.
-_DEFAULT_TARGET: Final = "default"
+DEFAULT_TARGET: Final = "default"
 # All cases without metadata share it; it is read-only.
 _NO_METADATA: Final = FrozenDict()
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
@@ -33,7 +33,7 @@ _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repe
 _Rows = list[Row | InvalidRow]
 
 
-class EvalFileKeys(SharedKeys, defer_build=False):
+class EvalFileKeys(SharedKeys):
     """The keys at the top of an eval file.
 
     Attributes:
@@ -163,7 +163,7 @@ class _EvalFileLoader:
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
         text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
-        for problem in problems_that_matter(yaml_problems, document):
+        for problem in yaml_problems:
             self.add_diagnostic(problem.position, problem.text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
@@ -232,14 +232,6 @@ class _EvalFileLoader:
             case = EvalCase.model_validate(data)
         except ValidationError as error:
             return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
-        ambiguous = [
-            problem
-            for index, message in enumerate(case.input_messages)
-            if isinstance(message.content, FrozenDict)
-            for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
-        ]
-        if ambiguous:
-            return self.invalid_case(ambiguous, node, data, file_keys)
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
@@ -340,7 +332,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
             return level.provider
         target = (level.execution and level.execution.target) or level.target
         if target is not None:
-            return None if target == _DEFAULT_TARGET else target
+            return None if target == DEFAULT_TARGET else target
     return None
 
 

@@ -1,13 +1,20 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 
-from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.text.json_data import check_json, freeze, invalid, to_json_text
+from pytest_chatprompt.cases.fields import NonEmptyString, SchemaKeywords, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.text.json_data import (
+    check_json,
+    error_at,
+    freeze,
+    invalid,
+    require_json_mapping,
+    to_json_text,
+    unexpected,
+)
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Entry, Node
 
@@ -15,8 +22,11 @@ from pytest_chatprompt.text.yaml import Entry, Node
 # model that inherits the field.
 
 
-Role = Literal["system", "user", "assistant", "tool"]
-ROLES: Final[tuple[str, ...]] = get_args(Role)
+# `raw` is a message that is sent as it is; authors write `type: raw` in place of a role.
+Role = Literal["system", "developer", "user", "assistant", "tool", "raw"]
+ROLES: Final = tuple(role for role in get_args(Role) if role != "raw")
+CacheControl = Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(require_json_mapping(data)))]
+Detail = Literal["auto", "low", "high", "original"]
 
 
 class TextPart(StrictModel):
@@ -25,6 +35,7 @@ class TextPart(StrictModel):
     Attributes:
         value: the text, which may be empty; `""` for the text of a file.
         file: the path of the file as the author wrote it; `None` for a text that stands here.
+        cache_control: Anthropic's mark of where a prefix that is cached ends; `None` for none.
     """
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["file"]}]})
@@ -33,6 +44,7 @@ class TextPart(StrictModel):
     type: Literal["text"] = "text"
     value: str = ""
     file: NonEmptyString | None = None
+    cache_control: CacheControl | None = None
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
@@ -49,12 +61,14 @@ class FilePart(StrictModel):
 
     Attributes:
         value: the path as the author wrote it, never empty.
+        cache_control: see `TextPart`.
     """
 
     usage: ClassVar[str] = "{type: file, value: PATH}"
 
     type: Literal["file"] = "file"
     value: NonEmptyString
+    cache_control: CacheControl | None = None
 
 
 class MediaPart(StrictModel):
@@ -62,10 +76,14 @@ class MediaPart(StrictModel):
 
     Attributes:
         value: the path of a file, an https URL or a `data:` URL, as the author wrote it; never empty.
+        cache_control: Anthropic's mark of where a prefix that is cached ends; `None` for none.
+        detail: how closely the model looks at an image or a document, in OpenAI's words; `None` if it is not set.
     """
 
     type: MediaKind
     value: NonEmptyString
+    cache_control: CacheControl | None = None
+    detail: Detail | None = None
 
 
 class ImagePart(MediaPart):
@@ -77,7 +95,7 @@ class ImagePart(MediaPart):
 
 
 class DocumentPart(MediaPart):
-    """A part that is a document: PDF."""
+    """A part that is a document: PDF, or an office's file or text where the API takes it."""
 
     usage: ClassVar[str] = "{type: document, value: PATH}"
 
@@ -92,12 +110,48 @@ class AudioPart(MediaPart):
     type: Literal["audio"] = "audio"
 
 
-Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart
+class RawPart(StrictModel):
+    """A part, a message or a tool that only one vendor has, such as a thinking block: sent to it as it is.
+
+    Its other keys are names of providers, each with what is sent to that one.
+    """
+
+    model_config = ConfigDict(
+        extra="allow", json_schema_extra={"additionalProperties": {"type": "object"}, "minProperties": 2}
+    )
+    usage: ClassVar[str] = "{type: raw, PROVIDER: {...}}"
+
+    type: Literal["raw"] = "raw"
+
+    @model_validator(mode="after")
+    def _check_providers(self) -> Self:
+        check_raw(self.by_provider)
+        return self
+
+    @property
+    def by_provider(self) -> Mapping[str, Any]:
+        """What is sent, by the names of providers; at least one."""
+        data: Mapping[str, Any] = freeze(self.model_extra)
+        return data
+
+
+def check_raw(by_provider: Mapping[str, Any]) -> None:
+    """Check what is sent to single providers as it is."""
+    if not by_provider:
+        raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
+    for name, data in by_provider.items():
+        if not isinstance(data, Mapping):
+            raise error_at((name,), unexpected("a mapping"))
+    check_json(by_provider)
+
+
+Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart | RawPart
 # By `type`. Error messages list each model's `usage`.
 PART_MODELS: Final[dict[str, type[Part]]] = {model.model_fields["type"].default: model for model in get_args(Part)}
 
 
-class FunctionCall(StrictModel):
+# Replies are read in threads.
+class FunctionCall(StrictModel, defer_build=False):
     """The function that a tool call names.
 
     Attributes:
@@ -109,7 +163,7 @@ class FunctionCall(StrictModel):
     arguments: str
 
 
-class ToolCall(StrictModel):
+class ToolCall(StrictModel, defer_build=False):
     """One entry of an assistant message's `tool_calls`.
 
     Attributes:
@@ -128,19 +182,6 @@ def _content_kind(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 
-def _read_mapping(data: Any) -> Any:
-    return freeze(check_json(_dates_as_text(data)))
-
-
-def _dates_as_text(data: Any) -> Any:
-    """Data with each date as it is written: YAML 1.2 has no dates, and a date has only one form."""
-    if isinstance(data, Mapping):
-        return {key: _dates_as_text(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_dates_as_text(item) for item in data]
-    return data.isoformat() if type(data) is date else data
-
-
 def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
     return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
 
@@ -152,7 +193,7 @@ def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
 # What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
 _RULES_OF_ROLES: Final[list[Any]] = [
     _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
-    _unless_role("tool", {"tool_call_id": {"type": "null"}}),
+    _unless_role("tool", {"tool_call_id": {"type": "null"}, "is_error": {"const": False}}),
     {
         "anyOf": [
             _where("content", {"not": {"type": "null"}}),
@@ -167,28 +208,36 @@ class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
     Attributes:
-        role: `system`, `user`, `assistant` or `tool`.
+        role: `system`, `developer`, `user`, `assistant` or `tool`; `raw` for a message that is one `RawPart`.
         content: a text, a tuple of parts, a mapping that is sent as JSON, or `None`, which only `tool_calls` or a
             `tool_call_id` allow.
         name: the speaker's name.
         tool_calls: the calls that an assistant message makes; empty for none.
         tool_call_id: the id of the call that a tool message answers.
+        is_error: whether the tool failed, so that the content is its error.
     """
 
     level = "message"
     model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
 
-    role: Role
+    role: Annotated[Role, SchemaKeywords(lambda: {"enum": list(ROLES)})]
     content: Annotated[
         Annotated[str, Tag("string")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
-        | Annotated[Mapping[str, Any], PlainValidator(_read_mapping), Tag("mapping")]
+        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("mapping")]
         | Annotated[None, Tag("null")],
         Discriminator(_content_kind),
     ] = None
     name: str | None = None
     tool_calls: TupleOf[ToolCall] = ()
     tool_call_id: str | None = None
+    is_error: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_raw(cls, data: Any) -> Any:
+        is_raw = isinstance(data, Mapping) and data.get("type") == "raw" and "role" not in data
+        return {"role": "raw", "content": [data]} if is_raw else data
 
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:
@@ -196,6 +245,11 @@ class EvalMessage(StrictModel):
             raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
         if self.tool_call_id is not None and self.role != "tool":
             raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
+        has_raw = isinstance(self.content, tuple) and [type(part) for part in self.content] == [RawPart]
+        if self.role == "raw" and not has_raw:
+            raise invalid("unknown role: 'raw'; write {type: raw, PROVIDER: {...}} in place of the message")
+        if self.is_error and self.role != "tool":
+            raise invalid(f"'is_error' belongs in a tool message, but the role is {self.role!r}")
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
             raise invalid("missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it")
         return self
@@ -206,10 +260,23 @@ class EvalMessage(StrictModel):
         if self.content is None:
             return ()
         if isinstance(self.content, str):
-            return (TextPart(type="text", value=self.content),)
+            return (TextPart.model_construct(type="text", value=self.content),)
         if isinstance(self.content, tuple):
             return self.content
-        return (TextPart(type="text", value=to_json_text(self.content)),)
+        return (TextPart.model_construct(type="text", value=to_json_text(self.content)),)
+
+
+# What authors write for a message, for the JSON Schema: errors are about the one that is meant.
+MessageAsWritten = Annotated[
+    Any,
+    SchemaKeywords(
+        lambda: {
+            "if": {"properties": {"type": {"const": "raw"}}, "required": ["type"]},
+            "then": {"$ref": "#/$defs/RawPart"},
+            "else": {"$ref": "#/$defs/EvalMessage"},
+        }
+    ),
+]
 
 
 def read_expected_messages(data: Any) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,17 +36,9 @@ class YamlSource:
         return document
 
     @cached_property
-    def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
-
-    def offset(self, position: Position) -> int:
-        """The 0-based index of the character at a position."""
-        return self._line_starts[position.line - 1] + position.column - 1
-
-    def position(self, offset: int) -> Position:
-        """The position of the character at a 0-based index."""
-        line = bisect_right(self._line_starts, offset)
-        return Position(line, offset - self._line_starts[line - 1] + 1)
+    def lines(self) -> list[str]:
+        """The lines of the text, without their line breaks."""
+        return _LINE_BREAK.split(self.text)
 
 
 class Origin(NamedTuple):

@@ -30,6 +30,7 @@ from pytest_chatprompt.cases.fields import (
     is_integer,
     is_number,
 )
+from pytest_chatprompt.cases.message import RawPart
 from pytest_chatprompt.text.json_data import (
     FrozenDict,
     check_json,
@@ -46,7 +47,7 @@ from pytest_chatprompt.wording import did_you_mean
 
 
 # Most eval files have no options: their models are built when the first one is read.
-class RequestSettings(StrictModel, defer_build=True):
+class RequestSettings(StrictModel):
     """The settings of a request; `None` leaves a setting out, even if the provider sets it.
 
     Attributes:
@@ -176,7 +177,7 @@ _CHOICE_OF_SEVERAL: Final = {
 }
 
 
-class FunctionDefinition(StrictModel, defer_build=True):
+class FunctionDefinition(StrictModel):
     """A function that the model may call.
 
     Attributes:
@@ -200,7 +201,7 @@ class FunctionDefinition(StrictModel, defer_build=True):
         return data
 
 
-class ChatTool(StrictModel, defer_build=True):
+class ChatTool(StrictModel):
     """A function tool in the shape of chat completions.
 
     Attributes:
@@ -229,22 +230,21 @@ class OtherTool(StrictModel):
         type: its type, such as `custom`.
     """
 
-    model_config = ConfigDict(
-        extra="allow", defer_build=True, json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]}
-    )
+    model_config = ConfigDict(extra="allow", json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]})
 
-    type: Annotated[NonEmptyString, SchemaKeywords(lambda: {"not": {"const": "function"}})]
+    type: Annotated[NonEmptyString, SchemaKeywords(lambda: {"not": {"enum": ["function", "raw"]}})]
 
 
-Tool = ChatTool | FlatTool | OtherTool
+Tool = ChatTool | FlatTool | OtherTool | RawPart
 
 
 def _tool_shape(tool: Any) -> str:
     """The tag of a tool's shape; in angle brackets, because error messages leave it out."""
     if not isinstance(tool, Mapping):
         return "<flat>"
-    if tool.get("type", "function") != "function":
-        return "<other>"
+    kind = tool.get("type", "function")
+    if kind != "function":
+        return "<raw>" if kind == "raw" else "<other>"
     return "<chat>" if "function" in tool else "<flat>"
 
 
@@ -255,7 +255,8 @@ class _Tools(BaseModel, defer_build=True):
         Annotated[
             Annotated[ChatTool, Tag("<chat>")]
             | Annotated[FlatTool, Tag("<flat>")]
-            | Annotated[OtherTool, Tag("<other>")],
+            | Annotated[OtherTool, Tag("<other>")]
+            | Annotated[RawPart, Tag("<raw>")],
             Discriminator(_tool_shape),
         ]
     ] = Field(alias="<tools>")
@@ -322,7 +323,7 @@ def _has_name(value: Any) -> bool:
 FORMAT_TYPES: Final = ("text", "json_object", "json_schema")
 
 
-class SchemaDefinition(StrictModel, defer_build=True):
+class SchemaDefinition(StrictModel):
     """The schema of an answer.
 
     Attributes:
@@ -339,7 +340,7 @@ class SchemaDefinition(StrictModel, defer_build=True):
     strict: bool | None = None
 
 
-class ChatSchemaFormat(StrictModel, defer_build=True):
+class ChatSchemaFormat(StrictModel):
     """A schema in the shape of chat completions.
 
     Attributes:
@@ -361,7 +362,7 @@ class FlatSchemaFormat(SchemaDefinition):
     type: Literal["json_schema"]
 
 
-class PlainFormat(StrictModel, defer_build=True):
+class PlainFormat(StrictModel):
     """Text, or any JSON.
 
     Attributes:

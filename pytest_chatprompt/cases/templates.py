@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError, nodes
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
@@ -19,29 +19,17 @@ from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Pa
 from pytest_chatprompt.cases.origin import YamlSource
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import MAX_BYTES, MAX_CASE_BYTES, TOO_LARGE_CASE, utf8_size
+from pytest_chatprompt.text.files import MAX_BYTES
 from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
 from pytest_chatprompt.text.yaml import Node, Position
 from pytest_chatprompt.wording import did_you_mean
 
-_OTHER_FILES: Final[dict[type[nodes.Node], str]] = {
-    nodes.Include: "include",
-    nodes.Import: "import",
-    nodes.FromImport: "from",
-    nodes.Extends: "extends",
-}
 # Functions and generators are put out with their address in memory.
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+>$")
 _DATA: Final = (str, int, float, list, dict, tuple)
-# White space to Jinja, and no line break to YAML: one of them stands for a carriage return, which Jinja would drop.
-_STAND_INS: Final = "\x1f\x1e\x1d\x1c\x0b\x0c"
-# A tag, or the start of one that is never closed.
-_TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\{[{%#]", re.DOTALL)
-_UNKNOWN: Final = re.compile(r"No (filter|test) named '(.*)'(?: found)?\.$")
 _MOST_NAMES: Final = 10
-# A quoted text of YAML ends at its quote, however many lines it has.
-_QUOTED: Final = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\'\'|[^\'])*\'', re.DOTALL)
-_WORDS: Final = re.compile(r"\{?[{%#]?\s*[\w.]+|\S+")
+# A text in which each line of the file is a line.
+_LITERAL_BLOCK: Final = re.compile(r"(?:&\S+\s+)?\|")
 _Location = tuple[str | int, ...]
 
 
@@ -92,10 +80,8 @@ def render_text(template: str, variables: Mapping[str, Any]) -> str:
     try:
         return render(template, values)
     except Exception as error:
-        problem = explain_template_error(error, template, values)
-        before = template[: problem.offset]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise TextTemplateError(f"line {line}, column {column}: {problem.text}") from error
+        problem = explain_template_error(error, values)
+        raise TextTemplateError(f"line {problem.line}: {problem.text}") from error
 
 
 @dataclass(eq=False, slots=True)
@@ -105,7 +91,6 @@ class _Renderer:
     case: EvalCase
     variables: Mapping[str, Any]
     diagnostics: set[Diagnostic] = field(default_factory=set)
-    _bytes: int = 0
 
     def fill(self, value: Any, location: _Location) -> Any:
         """A value with all of its texts rendered; keys, and what only looks like a text, stay as they are."""
@@ -137,24 +122,20 @@ class _Renderer:
 
     def render(self, template: str, location: _Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""
-        if "{" not in template or self._bytes > MAX_CASE_BYTES:
+        if "{" not in template:
             return template
         try:
-            text = render(template, self.variables)
+            return render(template, self.variables)
         except Exception as error:
-            problem = explain_template_error(error, template, self.variables)
-            self.report(problem.text, location, template, problem.offset)
+            problem = explain_template_error(error, self.variables)
+            self.report(problem.text, location, template, problem.line)
             return template
-        self._bytes += utf8_size(text)
-        if self._bytes > MAX_CASE_BYTES:
-            self.report(TOO_LARGE_CASE, location, template)
-        return text
 
-    def report(self, text: str, location: _Location, template: str, offset: int = 0) -> None:
-        """Report a problem at a character of a template."""
+    def report(self, text: str, location: _Location, template: str, line: int = 1) -> None:
+        """Report a problem in a line of a template."""
         origin = self.case.origin
         node = _find_text(origin.source.root, ("evalcases", origin.case_index), location, template)
-        position = position_in_scalar(origin.source, node, template, offset)
+        position = line_position(origin.source, node, line)
         text += place_of_row(origin.row)
         self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
 
@@ -197,19 +178,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         self.filters["tojson"] = _to_json
         del self.filters["random"], self.globals["lipsum"]
 
-    def compile_text(self, text: str) -> Template:
-        stand_in = next((character for character in _STAND_INS if character not in text), "\n")
-        tree = self.parse(text.replace("\r", stand_in))
-        for other in tree.find_all(tuple(_OTHER_FILES)):
-            reason = f"a template cannot {_OTHER_FILES[type(other)]} others; attach a file as a part instead"
-            raise TemplateSyntaxError(reason, other.lineno)
-        if "\r" in text and stand_in != "\n":
-            for node in tree.find_all((nodes.TemplateData, nodes.Const)):
-                (name,) = node.fields
-                value = getattr(node, name)
-                setattr(node, name, value.replace(stand_in, "\r") if isinstance(value, str) else value)
-        return self.from_string(tree)
-
     def getattr(self, obj: Any, attribute: str) -> Any:
         """An entry of a mapping, else an attribute: `order.items` is what the row says, not Python's method."""
         if isinstance(obj, Mapping) and attribute in obj:
@@ -237,7 +205,7 @@ _SANDBOX: Final = _Sandbox()
 # The rows of a case share its templates.
 @lru_cache(maxsize=500)
 def _compile(text: str) -> Template:
-    return _SANDBOX.compile_text(text)
+    return _SANDBOX.from_string(text)
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
@@ -252,27 +220,19 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
 
 
 class TemplateProblem(NamedTuple):
-    """What is wrong with a template, and the 0-based index of the character that it is about."""
+    """What is wrong with a template, and the 1-based line that it is about."""
 
-    offset: int
+    line: int
     text: str
 
 
-def explain_template_error(error: Exception, template: str, variables: Mapping[str, Any]) -> TemplateProblem:
-    """Say what is wrong with a template, and where: Jinja knows the line of an error, and not its column."""
-    line = _line(error)
+def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> TemplateProblem:
+    """Say what is wrong with a template, and in which of its lines."""
     match error:
         case UndefinedNameError():
-            return TemplateProblem(_find_word(template, line, error.name), _explain_name(error, variables))
+            text = _explain_name(error, variables)
         case TemplateSyntaxError():
             message = error.message or "it is not valid"
-            unknown = _UNKNOWN.search(message)
-            if unknown is not None:
-                kind, name = unknown.groups()
-                names = _SANDBOX.filters if kind == "filter" else _SANDBOX.tests
-                suggestion = did_you_mean(name, filter(str.isidentifier, names))
-                text = f"unknown {kind} {name!r}" + (f"; {suggestion}" if suggestion else "")
-                return TemplateProblem(_find_word(template, line, name), text)
             text = f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
         case TemplateOutputError() | SecurityError():
             text = str(error).removesuffix(".")
@@ -280,7 +240,7 @@ def explain_template_error(error: Exception, template: str, variables: Mapping[s
             text = "the template needs too much memory"
         case _:
             text = f"the template fails with {type(error).__name__}: {error}"
-    return TemplateProblem(_find_culprit(template, line, error, variables), text)
+    return TemplateProblem(_line(error), text)
 
 
 def _explain_name(error: UndefinedNameError, variables: Mapping[str, Any]) -> str:
@@ -304,65 +264,10 @@ def _line(error: Exception) -> int:
     return line
 
 
-def _find_word(template: str, line: int, word: str) -> int:
-    """The offset of a word in a tag of a line, else of the line's first tag."""
-    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-    tags = _tags(template, line)
-    found = (pattern.search(template, start, end) for start, end in tags)
-    return next((match.start() for match in found if match is not None), tags[0][0])
-
-
-def _find_culprit(template: str, line: int, error: Exception, variables: Mapping[str, Any]) -> int:
-    """The offset of the tag of a line that fails alone, else of the line's first tag."""
-    tags = _tags(template, line)
-    for start, end in tags if len(tags) > 1 else ():
-        try:
-            render(template[start:end], variables)
-        except type(error):
-            return start
-        except Exception:  # noqa: S112 - this tag needs the ones around it
-            continue
-    return tags[0][0]
-
-
-def _tags(template: str, line: int) -> list[tuple[int, int]]:
-    """Where the part of each tag on a 1-based line begins, and where the tag ends; the whole line if it has no tag."""
-    lines = template.split("\n")
-    first = sum(len(each) + 1 for each in lines[: line - 1])
-    last = first + len(lines[line - 1])
-    tags = (tag.span() for tag in _TAG.finditer(template))
-    return [(max(start, first), end) for start, end in tags if start < last and end > first] or [(first, last)]
-
-
-def position_in_scalar(source: YamlSource, node: Node, text: str, offset: int) -> Position:
-    """Find a character of a text in its YAML file.
-
-    Returns:
-        Its position; that of the node if YAML writes the text with escapes, or breaks it within a word.
-    """
-    start = source.offset(node.position)
-    quoted = _QUOTED.match(source.text, start)
-    end = len(source.text) if quoted is None else quoted.end()
-    for begin, fragment in _fragments(text, offset):
-        # Without escapes the file has the same fragments in the same order.
-        index = start - 1
-        for _ in range(text.count(fragment, 0, begin) + 1):
-            index = source.text.find(fragment, index + 1, end)
-            if index < 0:
-                break
-        if index >= 0:
-            return source.position(index + offset - begin)
-    return node.position
-
-
-def _fragments(text: str, offset: int) -> Iterator[tuple[int, str]]:
-    """What to look for in the file: the line around the character, what follows it there, the word that it begins."""
-    line_start = text.rfind("\n", 0, offset) + 1
-    line_end = text.find("\n", offset)
-    line_end = len(text) if line_end < 0 else line_end
-    if line_end > line_start:
-        yield line_start, text[line_start:line_end]
-        word = _WORDS.match(text, offset, line_end)
-        if word is not None:
-            yield offset, text[offset:line_end]
-            yield offset, word[0]
+def line_position(source: YamlSource, node: Node, line: int) -> Position:
+    """Where a line of a text begins in the file; a text that is no literal block has one place."""
+    start = node.position
+    if not _LITERAL_BLOCK.match(source.lines[start.line - 1], start.column - 1):
+        return start
+    written = source.lines[start.line + line - 1]
+    return Position(start.line + line, len(written) - len(written.lstrip()) + 1)

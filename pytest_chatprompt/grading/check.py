@@ -45,20 +45,12 @@ class Check(StrictModel):
     can_grade_request: ClassVar[bool] = False
 
     def read_files(self, read: DataReader) -> Self:
-        """The check with its files read, if it names any.
-
-        Args:
-            read: reads a JSON or YAML file that is looked for as attached files are.
-        """
+        """The check with its files read, if it names any; `read` looks for them as for attached files."""
         del read
         return self
 
     def find_mistake(self, case: EvalCase) -> str:
-        """What is wrong with the check in its case; `""` for nothing.
-
-        Args:
-            case: its case, with its variables filled in.
-        """
+        """What is wrong with the check in its case, whose variables are filled in; `""` for nothing."""
         del case
         return ""
 

@@ -9,13 +9,10 @@ import inspect
 import json
 import math
 import re
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from importlib import import_module
-from itertools import accumulate
+from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
@@ -35,31 +32,6 @@ from pytest_chatprompt.text.json_data import (
     unexpected,
 )
 from pytest_chatprompt.wording import INSTALL_PRICES, dollars
-
-# Of computing time of this process, however busy the machine is.
-MAX_SECONDS: Final = 10.0
-
-
-@contextmanager
-def limited_time(what: str) -> Iterator[None]:
-    """Stop the block after a limit of CPU time, where the thread and the system allow it."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def stop(*_: Any) -> NoReturn:
-        raise CheckError(
-            f"{what} takes more than {MAX_SECONDS:g} seconds on this text; write it so that it backtracks less"
-        )
-
-    # The timer of CPU time: timeouts of other plugins are not touched, since they use the clock.
-    previous = signal.signal(signal.SIGVTALRM, stop)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, previous)
 
 
 def _read_text(value: Any) -> str:
@@ -84,19 +56,23 @@ Texts = Annotated[tuple[str, ...], PlainValidator(_read_texts)]
 
 
 class TextCheck(Check):
-    """Base of the checks in this module."""
+    """Base of the checks that look at the text of what is sent or answered."""
 
     can_grade_request: ClassVar[bool] = True
     ignores_case: ClassVar[bool] = False
 
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:
+        """See `Check.grade`."""
+        del case
+        return self.grade_text(response.text)
+
+    def grade_text(self, text: str) -> Verdict:
+        """Decide whether the text passes."""
+        raise NotImplementedError
+
     def find(self, text: str, value: str) -> int:
         """The offset of a value in a text; -1 if it is not there."""
-        if not self.ignores_case:
-            return text.find(value)
-        offset = text.casefold().find(value.casefold())
-        # Some letters become two or three: the German sharp s is `ss`.
-        ends = accumulate(len(character.casefold()) for character in text)
-        return offset if offset < 0 else next(index for index, end in enumerate(ends) if end > offset)
+        return text.casefold().find(value.casefold()) if self.ignores_case else text.find(value)
 
 
 class Equals(TextCheck):
@@ -104,13 +80,10 @@ class Equals(TextCheck):
 
     value: str
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        if response.text == self.value:
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        if text == self.value:
             return Verdict(True, "equals it")
-        pairs = zip(response.text, self.value, strict=False)
-        shorter = min(len(response.text), len(self.value))
-        offset = next((index for index, (one, other) in enumerate(pairs) if one != other), shorter)
+        offset = next(at for at, (one, other) in enumerate(zip_longest(text, self.value)) if one != other)
         return Verdict(False, f"differs from it at character {offset + 1}", offset)
 
 
@@ -119,9 +92,8 @@ class Contains(TextCheck):
 
     value: Text
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        offset = self.find(response.text, self.value)
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        offset = self.find(text, self.value)
         if offset < 0:
             return Verdict(False, "does not contain it")
         return Verdict(True, f"contains it at character {offset + 1}", offset)
@@ -132,12 +104,11 @@ class ContainsAny(TextCheck):
 
     value: Texts
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        for text in self.value:
-            offset = self.find(response.text, text)
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        for value in self.value:
+            offset = self.find(text, value)
             if offset >= 0:
-                return Verdict(True, f"contains {text!r} at character {offset + 1}", offset)
+                return Verdict(True, f"contains {value!r} at character {offset + 1}", offset)
         return Verdict(False, "contains none of them")
 
 
@@ -146,9 +117,8 @@ class ContainsAll(TextCheck):
 
     value: Texts
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        missing = [repr(text) for text in self.value if self.find(response.text, text) < 0]
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        missing = [repr(value) for value in self.value if self.find(text, value) < 0]
         return Verdict(not missing, f"does not contain {', '.join(missing)}" if missing else "contains all of them")
 
 
@@ -175,11 +145,9 @@ class StartsWith(TextCheck):
 
     value: Text
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        if response.text.startswith(self.value):
-            return Verdict(True, "starts with it")
-        return Verdict(False, "does not start with it")
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        passed = text.startswith(self.value)
+        return Verdict(passed, "starts with it" if passed else "does not start with it")
 
 
 _MOST_SHOWN = 60
@@ -202,10 +170,8 @@ class Regex(TextCheck):
 
     value: Annotated[re.Pattern[str], PlainValidator(_read_pattern)]
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        with limited_time("the regular expression"):
-            match = self.value.search(response.text)
+    def grade_text(self, text: str) -> Verdict:  # noqa: D102
+        match = self.value.search(text)
         if match is None:
             return Verdict(False, "has no match")
         found = cut(match[0], _MOST_SHOWN)
@@ -234,8 +200,7 @@ def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
     """The first place of data that does not fit a schema, and why: `$.a: 3 is not of type 'string'`; `""` for none."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415
 
-    with limited_time("the JSON Schema"):
-        error = best_match(_validator(json.dumps(thaw(schema))).iter_errors(thaw(data)))
+    error = best_match(_validator(json.dumps(thaw(schema))).iter_errors(thaw(data)))
     return "" if error is None else f"{error.json_path}: {cut(error.message, _MOST_OF_MESSAGE)}"
 
 
@@ -277,14 +242,15 @@ class IsJson(TextCheck):
 
     def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        if isinstance(response, SentData):
-            data = response.data
-        else:
-            try:
-                data = json.loads(response.text, parse_constant=_refuse_constant)
-            except (ValueError, RecursionError) as error:
-                hint = " around it is a code fence" if response.text.lstrip().startswith("```") else f" {error}"
-                return Verdict(False, f"is not JSON:{hint}")
+        try:
+            data = (
+                response.data
+                if isinstance(response, SentData)
+                else json.loads(response.text, parse_constant=_refuse_constant)
+            )
+        except (ValueError, RecursionError) as error:
+            has_fence = response.text.lstrip().startswith("```")
+            return Verdict(False, f"is not JSON: {'around it is a code fence' if has_fence else error}")
         if self.value is None:
             return Verdict(True, "is JSON")
         assert isinstance(self.value, Mapping), "read_files has read it"  # noqa: S101
@@ -414,7 +380,8 @@ class Python(Check):
             return Verdict(False, "is refused: the function returned False")
         if inspect.iscoroutine(result):
             result.close()
-        raise CheckError(f"the function returned {_described(result)}; return True or None to pass, False to fail")
+        shown = "a coroutine" if inspect.iscoroutine(result) else cut(repr(result), _MOST_OF_MESSAGE)
+        raise CheckError(f"the function returned {shown}; return True or None to pass, False to fail")
 
     def function(self) -> Callable[..., Any]:
         """The function, imported now."""
@@ -424,12 +391,5 @@ class Python(Check):
         except Exception as error:
             raise CheckError(f"the function cannot be imported: {type(error).__name__}: {error}") from error
         if not callable(function):
-            raise CheckError(f"{_described(function)} is not a function")
+            raise CheckError(f"{self.value} is not a function")
         return function  # type: ignore[no-any-return]
-
-
-def _described(value: Any) -> str:
-    if inspect.iscoroutine(value):
-        return "a coroutine"
-    text = repr(value)
-    return text if len(text) <= 100 else f"a {type(value).__name__}"  # noqa: PLR2004

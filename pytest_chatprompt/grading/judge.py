@@ -7,9 +7,11 @@ message. A verdict is the JSON object at the end of the reply; what cannot be re
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -164,11 +166,6 @@ class LlmRubric(Check):
         rubric = self.value if self.value is not None else case.outcome
         return JudgeQuestion(rubric or "", transcript, own or default_prompt(), case.vars or {}, self.votes)
 
-    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:
-        """No verdict: that comes from the votes of a judge, by `count_votes`."""
-        del case, response
-        raise CheckError("no judge was asked")
-
 
 def judge_questions(
     checks: Iterable[Check], case: EvalCase, transcript: str, prompt: JudgePrompt | None
@@ -183,6 +180,7 @@ _CLOSING_FENCE: Final = re.compile(r"\s*```\s*\Z")
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
 # Where an object may begin; models write no verdicts of more.
 _MOST_BRACES: Final = 1000
+_NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,36 +212,20 @@ def _read(response: ProviderResponse) -> tuple[bool, str]:
         # What it ends with may be a part of it.
         raise _unreadable("it was cut off", response)
     verdict = _last_object(_CLOSING_FENCE.sub("", response.text).rstrip())
-    if verdict is None:
-        raise _unreadable("it does not end with a JSON object", response)
     passed, reason = verdict.get("pass"), verdict.get("reason")
-    if not isinstance(passed, bool):
-        raise _unreadable("'pass' is not true or false in it", response)
-    if not isinstance(reason, str):
-        raise _unreadable("'reason' is not a text in it", response)
+    if not isinstance(passed, bool) or not isinstance(reason, str):
+        raise _unreadable(_NO_VERDICT, response)
     return passed, " ".join(reason.split())
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text ends with; `None` if it ends with none."""
-    if not text.endswith("}"):
-        return None
+def _last_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text ends with; empty if it ends with none."""
     # The first place from where all the rest is one object: an object within it is none of its own.
-    for place in [match.start() for match in re.finditer(r"\{", text)][:_MOST_BRACES]:
-        try:
-            found: dict[str, Any] = json.loads(text[place:], object_pairs_hook=_without_repetition)
-        except (ValueError, RecursionError):
-            continue
-        return found
-    return None
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        # As for all that is no JSON.
-        raise ValueError
-    return mapping
+    for match in itertools.islice(re.finditer(r"\{", text), _MOST_BRACES):
+        with suppress(ValueError, RecursionError):
+            found: dict[str, Any] = json.loads(text[match.start() :])
+            return found
+    return {}
 
 
 def _unreadable(why: str, response: ProviderResponse) -> CheckError:
@@ -263,8 +245,6 @@ def count_votes(votes: Sequence[JudgeVote]) -> Verdict:
     if errors:
         raise CheckError("; ".join(errors))
     accepting = sum(bool(vote.passed) for vote in votes)
-    if accepting * 2 == len(votes):
-        raise CheckError("as many votes of the judge are for the answer as against it")
     passed = accepting * 2 > len(votes)
     reason = next(vote.reason for vote in votes if vote.passed is passed)
     count = f", by {accepting if passed else len(votes) - accepting} of {len(votes)} votes" if len(votes) > 1 else ""

@@ -15,7 +15,7 @@ from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.sending import send_once
+from pytest_chatprompt.live.send_or_replay import send_or_replay
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -35,6 +35,7 @@ class LiveResponse(NamedTuple):
         response: the response.
         recording: what was replayed and recorded, for the judge too; `None` if the run does neither.
         is_replayed: whether it was recorded earlier, and nothing was sent for it.
+        requests: how many requests to models it took.
         judging: what a judge was asked about it; `None` if it was asked nothing.
         votes: what the judge said.
     """
@@ -43,6 +44,7 @@ class LiveResponse(NamedTuple):
     response: ProviderResponse
     recording: OpenRecording | None
     is_replayed: bool = False
+    requests: int = 1
     judging: Judging | None = None
     votes: Votes = ()
 
@@ -70,10 +72,8 @@ class LiveCase:
     def send(self, router: LiveCaptureRouter, number: int = 1, api: EvalAPI | None = None) -> LiveResponse:
         """Send the request that was compared with the snapshot, now and in the calling thread, or replay its reply.
 
-        Args:
-            router: captures the requests of providers that cannot prepare them.
-            number: of the answer, from 1.
-            api: the stand-in of the case, to whose server child processes send; `None` if it has none.
+        `router` captures the requests of providers that cannot prepare them; to the server of `api` child processes
+        send.
 
         Raises:
             ProviderError: there is no response.
@@ -83,9 +83,9 @@ class LiveCase:
         place = self.place_of(number)
         with use_context(current_context()._replace(variables=self.variables)):
             recording = place.open(getattr(self.provider, "base_url", None))
-            exchange, is_replayed = send_once(place, router, self.provider, self.compared, recording, api)
+            exchange, is_replayed = send_or_replay(place, router, self.provider, self.compared, recording, api)
         check_sent(place, exchange, self.compared)
-        return LiveResponse(self.compared, exchange.response, recording, is_replayed)
+        return LiveResponse(self.compared, exchange.response, recording, is_replayed, requests_of(exchange))
 
     def place_of(self, number: int) -> RecordingPlace:
         """The place of the recording of an answer, by its number."""
@@ -103,6 +103,15 @@ class LiveCase:
     @cached_property
     def _recorded(self) -> tuple[RecordedExchange, ...]:
         return self.place.load() if self.place.mode.replays else ()
+
+
+def requests_of(exchange: Exchange) -> int:
+    """How many requests to models an answer took: a provider of one's own may send several."""
+    if exchange.prepared is not None:
+        return 1
+    from pytest_chatprompt.capture.recording.model_answers import count_model_requests  # noqa: PLC0415
+
+    return max(count_model_requests(exchange.sent), 1)
 
 
 def check_sent(place: RecordingPlace, sent: Exchange, compared: Exchange) -> None:
@@ -150,7 +159,7 @@ class CaseAnswers:
     def _send_next(self, count: int) -> None:
         for _ in range(min(count, len(self._left))):
             number = self._left.popleft()
-            self.futures[number] = self._pool.submit(self._order, partial(self._send, number), self.case.provider)
+            self.futures[number] = self._pool.submit(self._order, partial(self._send, number))
 
     def _send(self, number: int) -> LiveResponse:
         started_at = time.monotonic()
@@ -161,9 +170,11 @@ class CaseAnswers:
             from pytest_chatprompt.live.judging import judge_asks  # noqa: PLC0415
 
             judging = self.case.judging
-            asks = judge_asks(judging, live.response, live.recording, partial(send_once, self.case.place, self._router))
+            asks = judge_asks(
+                judging, live.response, live.recording, partial(send_or_replay, self.case.place, self._router)
+            )
             # Jobs of their own: a thread that waited for others would keep its place.
-            self.votes[number] = [self._pool.submit(self._order, ask, judging.judge) for ask in asks]
+            self.votes[number] = [self._pool.submit(self._order, ask) for ask in asks]
         return live
 
     def is_ready(self) -> bool:
@@ -179,13 +190,10 @@ class CaseAnswers:
         is_certain: Callable[[], bool],
         wait: Callable[[Collection[RequestFuture[LiveResponse]]], Collection[RequestFuture[LiveResponse]]],
     ) -> Iterator[tuple[int, RequestFuture[LiveResponse]]]:
-        """The answers as they come, each with its number.
+        """The answers as they come, each with its number; `wait` waits for the first of some futures.
 
-        As soon as the outcome is certain, no further request starts; what is in flight is waited for.
-
-        Args:
-            is_certain: whether the outcome is certain by the answers that were given so far.
-            wait: waits until at least one of some futures is done, and gives those that are.
+        As soon as the outcome is certain by the answers so far, no further request starts; what is in flight is waited
+        for.
         """
         given: set[int] = set()
         while True:

@@ -12,7 +12,9 @@ import bisect
 import itertools
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
@@ -53,11 +55,7 @@ class _Account:
 
 
 class RunBudget:
-    """What all requests of a run may cost together.
-
-    Args:
-        limit_usd: in US dollars, above 0.
-    """
+    """What all requests of a run may cost together, in US dollars; the limit is above 0."""
 
     def __init__(self, limit_usd: float) -> None:
         self.limit_usd = limit_usd
@@ -74,12 +72,9 @@ class RunBudget:
             return self._spent()
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> BudgetReservation:
-        """Reserve what a request costs.
+        """Reserve what a request costs; a `cancellation` ends its wait.
 
-        Args:
-            billing: who bills it; `None` if that is not known.
-            cancellation: of a request that may wait until it is sure whether its cost is left. One without does not
-                wait: it goes as long as something is left.
+        One that has it may wait until it is sure whether its cost is left. One without goes as long as something is.
 
         Raises:
             BudgetError: its cost is not left, or its price is not known.
@@ -88,56 +83,31 @@ class RunBudget:
         unknown = "the price of this provider is not known" if billing is None else billing.why_unknown()
         if billing is None or unknown:
             raise BudgetError(f"not sent, because the budget of {dollars(self.limit_usd)} needs every price: {unknown}")
-        if cancellation is None:
-            with self._changed:
-                account = self._accounts[billing]
-                self._begin(account, waits=False)
-            return BudgetReservation(self, account, waits=False)
         with self._changed:
             account = self._accounts[billing]
-            has_begun = not account.waiting and self._begin(account, waits=True)
-        if not has_begun:
-            self._wait(account, cancellation)
-        return BudgetReservation(self, account, waits=True)
+            if cancellation is None:
+                self._has_money(account, waits=False)
+            else:
+                self._wait(account, cancellation)
+                self._ending += 1
+            account.in_flight += 1
+        return BudgetReservation(partial(self._end, account, cancellation is not None))
 
     def _wait(self, account: _Account, cancellation: Cancellation) -> None:
-        """Wait until there is money for a request, and begin it."""
-        context = current_context()
-        ticket = context.order, next(self._tickets)
-        with self._changed:
-            bisect.insort(account.waiting, ticket)
+        """Wait until there is money for a request, and it is its turn."""
+        ticket = current_context().order, next(self._tickets)
+        bisect.insort(account.waiting, ticket)
         try:
-            while True:
-                with context.waiting(), self._changed:
-                    while account.waiting[0] != ticket or not self._has_money(account, waits=True):
-                        self._changed.wait(_POLL_SECONDS)
-                        if cancellation.cancelled.is_set():
-                            raise RequestCancelledError
-                # Only here: nothing may be in flight of a job that has left its place, since a paused pool does not
-                # wait for it.
-                with self._changed:
-                    if self._begin(account, waits=True):
-                        return
+            while account.waiting[0] != ticket or not self._has_money(account, waits=True):
+                self._changed.wait(_POLL_SECONDS)
+                if cancellation.cancelled.is_set():
+                    raise RequestCancelledError
         finally:
-            with self._changed:
-                account.waiting.remove(ticket)
-                self._changed.notify_all()
-
-    def _begin(self, account: _Account, *, waits: bool) -> bool:
-        """Begin a request if `_has_money` for it; gives whether it has."""
-        if not self._has_money(account, waits=waits):
-            return False
-        account.in_flight += 1
-        self._ending += waits
-        return True
+            account.waiting.remove(ticket)
+            self._changed.notify_all()
 
     def _has_money(self, account: _Account, *, waits: bool) -> bool:
-        """Whether there is money for a request; `False` if that is not sure yet.
-
-        Args:
-            account: of the request.
-            waits: whether the request waits until it is.
-        """
+        """Whether there is money for a request; `False` if it `waits` until that is sure, and it is not yet."""
         means = [each.mean for each in self._accounts.values()]
         # A first request in flight has no mean yet, and may cost as much as those of the dearest account.
         reserved = sum(each.in_flight * (each.mean or max(means)) for each in self._accounts.values())
@@ -154,14 +124,8 @@ class RunBudget:
     def _spent(self) -> float:
         return sum(account.spent for account in self._accounts.values())
 
-    def end(self, account: _Account, *, waits: bool, cost_usd: float | None) -> None:
-        """End a request; called by its reservation.
-
-        Args:
-            account: of the request.
-            waits: whether it was one of those that wait.
-            cost_usd: what it has cost; `None` for a request that counts as never sent.
-        """
+    def _end(self, account: _Account, waits: bool, cost_usd: float | None) -> None:
+        """End a request; without a cost it counts as never sent."""
         with self._changed:
             account.in_flight -= 1
             self._ending -= waits
@@ -172,29 +136,17 @@ class RunBudget:
 
 
 class BudgetReservation:
-    """The part of a budget that is kept for a request in flight; the first call of either method counts.
+    """The part of a budget that is kept for a request in flight; the first call of either method counts."""
 
-    Args:
-        budget: the budget.
-        account: of the request.
-        waits: whether the request is one of those that wait.
-    """
+    def __init__(self, end: Callable[[float | None], None]) -> None:
+        self._end: Callable[[float | None], None] | None = end
 
-    def __init__(self, budget: RunBudget, account: _Account, *, waits: bool) -> None:
-        self._budget = budget
-        self._account = account
-        self._waits = waits
-        self._is_open = True
-
-    def settle(self, cost_usd: float) -> None:
+    def settle(self, cost_usd: float | None) -> None:
         """Spend what the request has cost, in US dollars."""
-        self._end(cost_usd)
+        end, self._end = self._end, None
+        if end is not None:
+            end(cost_usd)
 
     def release(self) -> None:
         """Spend nothing."""
-        self._end(None)
-
-    def _end(self, cost_usd: float | None) -> None:
-        if self._is_open:
-            self._is_open = False
-            self._budget.end(self._account, waits=self._waits, cost_usd=cost_usd)
+        self.settle(None)

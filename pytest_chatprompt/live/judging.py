@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
 from pytest_chatprompt.grading.grade import describe_crash
 from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, read_vote
-from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.live.send_or_replay import SentExchange
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, turn_content
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
@@ -85,11 +85,7 @@ def judge_asks(
 ) -> list[Ask]:
     """What asks a judge about an answer, once for each vote; nothing for a response that is no answer.
 
-    Args:
-        judging: what to ask.
-        response: the answer.
-        recording: of the case, which replays and records the judge's replies too; `None` for neither.
-        send: sends a request to the judge.
+    The recording of the case replays and records the judge's replies too.
     """
     if not response.is_awaited or response.blocked is not None or not (response.text.strip() or response.tool_calls):
         return []
@@ -138,13 +134,7 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
 
 
 def judge_exchange(judge: Provider, request: ProviderRequest, preview: Exchange) -> Exchange:
-    """What a judge is sent about one answer.
-
-    Args:
-        judge: the provider that judges.
-        request: about this answer.
-        preview: what the judge was shown to send, which decides the form.
-    """
+    """What a judge is sent about one answer, in the form in which it was previewed."""
     if preview.request.response_format is None:
         request = request.model_copy(update={"response_format": None})
     if isinstance(judge, ChatProvider) and preview.prepared is not None:

@@ -9,33 +9,26 @@ from __future__ import annotations
 import bisect
 import itertools
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from pytest_chatprompt.capture.live_capture import uncaptured
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, use_context
 
 T = TypeVar("T")
-# How often a job that waits for a free place looks whether it was cancelled.
+# How often whoever waits for no job in particular looks again.
 _POLL_SECONDS: Final = 0.05
 
 
 class RequestFuture(Future[T]):
     """The future of a job that sends requests, which can be ended while the job runs."""
 
-    _cancellation: Cancellation | None = None
-
-    @property
-    def cancellation(self) -> Cancellation:
-        """What ends the requests of the job; made when it is first asked for, since thousands of futures may wait."""
-        if self._cancellation is None:
-            # In one step: the thread of the job and one that ends it may both be first.
-            vars(self).setdefault("_cancellation", Cancellation())
-        return cast(Cancellation, self._cancellation)
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancellation = Cancellation()
 
     def abandon(self) -> None:
         """Give up the result: a job that waits does not start, and the requests of one that runs end."""
@@ -66,14 +59,10 @@ class _Job:
     ticket: int
     run: Callable[[], Any] = field(compare=False)
     future: RequestFuture[Any] = field(compare=False)
-    group: object = field(compare=False)
 
 
 class RequestPool:
     """Runs jobs in threads.
-
-    A job that waits for its turn, by the rate limit of its provider or by the budget, leaves its place to others. Until
-    it goes on, no further job of its group starts.
 
     Args:
         concurrency: how many jobs may run at once, at least 1.
@@ -95,21 +84,18 @@ class RequestPool:
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
-        # `pause` waits here until no job runs, and jobs that have left their place until one is free.
-        self._place_is_free = threading.Condition(self._lock)
+        # `pause` waits here until no job runs.
+        self._something_changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
-        # The groups of the jobs that have left their place until it is their turn.
-        self._away: list[object] = []
         self._is_paused = False
         self.is_cancelled = False
 
-    def submit(self, order: int, job: Callable[[], T], group: object = None) -> RequestFuture[T]:
+    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
         """Run a job as soon as a thread is free.
 
         Args:
             order: jobs with a lower number start first.
             job: what to run; what it raises becomes the future's exception.
-            group: jobs of the same group wait for the same turn, such as those of a provider; `None` for none.
 
         Returns:
             The job's future, cancelled if the pool is.
@@ -119,16 +105,18 @@ class RequestPool:
             if self.is_cancelled:
                 future.end_unsent()
                 return future
-            bisect.insort(self._queue, _Job(order, next(self._tickets), job, future, group))
-            self._start_threads()
+            bisect.insort(self._queue, _Job(order, next(self._tickets), job, future))
+            if len(self._threads) < min(self.concurrency, self.in_flight + len(self._queue)):
+                name = f"chatprompt-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads[-1].start()
             self._job_is_ready.notify()
         return future
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a thread, and not for the turn of their group."""
-        with self._lock:
-            return sum(job.group not in self._away for job in self._queue) if self._away else len(self._queue)
+        """How many jobs wait for a thread."""
+        return len(self._queue)
 
     def wait_for_end(self, seconds: float, futures: Collection[RequestFuture[Any]] = ()) -> None:
         """Wait until one of some futures has ended, or until a job starts or ends, or for some time."""
@@ -136,32 +124,23 @@ class RequestPool:
             wait(futures, seconds, FIRST_COMPLETED)
             return
         with self._lock:
-            self._place_is_free.wait(min(seconds, _POLL_SECONDS))
-
-    def _start_threads(self) -> None:
-        """Start the threads that are missing for the jobs that may run now."""
-        away = len(self._away)
-        most = min(self.concurrency + away, self.in_flight + away + len(self._queue))
-        while len(self._threads) < most:
-            thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._something_changed.wait(min(seconds, _POLL_SECONDS))
 
     def pause(self) -> None:
         """Wait for the jobs that are running, and start no other until `resume`."""
         with self._lock:
             if not self._is_paused:
                 # Those that may start now: else each pause would find fewer in flight.
-                self._place_is_free.wait_for(lambda: self.in_flight >= self.concurrency or not self.waiting)
+                self._something_changed.wait_for(lambda: self.in_flight >= self.concurrency or not self._queue)
             self._is_paused = True
-            self._place_is_free.wait_for(lambda: self.in_flight == 0)
+            self._something_changed.wait_for(lambda: self.in_flight == 0)
 
     def resume(self) -> None:
         """Start jobs again after `pause`."""
         with self._lock:
-            self._is_paused = False
-            self._job_is_ready.notify_all()
-            self._place_is_free.notify_all()
+            if self._is_paused:
+                self._is_paused = False
+                self._job_is_ready.notify_all()
 
     def cancel(self) -> None:
         """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
@@ -173,28 +152,18 @@ class RequestPool:
             for future in self._running:
                 future.abandon()
             self._job_is_ready.notify_all()
-            self._place_is_free.notify_all()
-
-    def _take(self) -> _Job | None:
-        """The next job that may start; `None` if there is none."""
-        if self._is_paused or self.in_flight >= self.concurrency:
-            return None
-        for position, job in enumerate(self._queue):
-            if job.group is None or job.group not in self._away:
-                return self._queue.pop(position)
-        return None
+            self._something_changed.notify_all()
 
     def _work(self) -> None:
         while True:
             with self._lock:
-                job = None
-                while not self.is_cancelled and (job := self._take()) is None:
-                    self._job_is_ready.wait()
-                if job is None:
+                self._job_is_ready.wait_for(lambda: self.is_cancelled or (self._queue and not self._is_paused))
+                if self.is_cancelled:
                     return
+                job = self._queue.pop(0)
                 self.in_flight += 1
                 self._running.add(job.future)
-                self._place_is_free.notify_all()
+                self._something_changed.notify_all()
             try:
                 if job.future.set_running_or_notify_cancel():
                     self._run(job)
@@ -204,15 +173,12 @@ class RequestPool:
                     self.in_flight -= 1
                     self.finished += 1
                     # This thread takes the next job itself.
-                    self._place_is_free.notify_all()
+                    self._something_changed.notify_all()
+            # Its answer would be kept until the next job comes.
+            del job
 
     def _run(self, job: _Job) -> None:
-        context = SendContext(
-            cancellation=job.future.cancellation,
-            budget=self._budget,
-            order=job.order,
-            waiting=lambda: self._leave_place(job),
-        )
+        context = SendContext(cancellation=job.future.cancellation, budget=self._budget, order=job.order)
         try:
             # A capture that another thread has open takes what threads without one send.
             with use_context(context), uncaptured():
@@ -221,31 +187,3 @@ class RequestPool:
             job.future.set_exception(error)
         else:
             job.future.set_result(result)
-
-    @contextmanager
-    def _leave_place(self, job: _Job) -> Iterator[None]:
-        """Leave the place of a job to others while it waits in this block, and then wait until one is free again."""
-        with self._lock:
-            self.in_flight -= 1
-            self._away.append(job.group)
-            self._start_threads()
-            self._job_is_ready.notify()
-            self._place_is_free.notify_all()
-        try:
-            yield
-        finally:
-            cancelled = job.future.cancellation.cancelled
-            with self._lock:
-                while self._keeps_away() and not cancelled.is_set():
-                    self._place_is_free.wait(_POLL_SECONDS)
-                self._away.remove(job.group)
-                self.in_flight += 1
-                # Jobs of this group may start again.
-                self._job_is_ready.notify_all()
-
-    def _keeps_away(self) -> bool:
-        """Whether a job that has left its place may not go on: no place is free, or the pool is paused.
-
-        As long as other jobs are running a pause has not begun, and one of them may wait for this one.
-        """
-        return self.in_flight >= self.concurrency or (self._is_paused and not self.in_flight)

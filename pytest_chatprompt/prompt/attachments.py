@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,18 +16,14 @@ from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
 from pytest_chatprompt.text.files import (
-    MAX_CASE_BYTES,
-    TOO_LARGE_CASE,
     FileSearchError,
     ResolvedFile,
     TextFileError,
     find_file,
     read_bytes,
     read_text,
-    utf8_size,
 )
 from pytest_chatprompt.text.media_types import kind_of_media_type, kind_with_article
-from pytest_chatprompt.text.shared_texts import SharedTexts
 from pytest_chatprompt.wording import shown_path
 
 # What is kept of media; texts are kept all.
@@ -53,13 +47,10 @@ class FileReader:
 
     Args:
         root: pytest's root folder, absolute.
-        shared: the long texts that it has read.
     """
 
     root: Path
-    shared: SharedTexts = field(default_factory=SharedTexts)
-    # Each text without the line breaks at its end, and these.
-    _texts: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    _texts: dict[Path, str] = field(default_factory=dict)
     _contents: dict[Path, bytes] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
     _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
@@ -86,11 +77,16 @@ class FileReader:
         Raises:
             AttachmentError: it cannot be read as text.
         """
-        return self._read_text(path, name)[0]
+        return self.read_verbatim(path, name).rstrip("\n")
 
     def read_verbatim(self, path: Path, name: str) -> str:
         """Do as `read` does, and keep the line breaks at the very end (rule A8)."""
-        return "".join(self._read_text(path, name))
+        if path not in self._texts:
+            try:
+                self._texts[path] = read_text(path, self.root).replace("\r\n", "\n")
+            except TextFileError as error:
+                raise AttachmentError(f"file {name} {error}", error.media_type) from error
+        return self._texts[path]
 
     def read_bytes(self, path: Path, name: str) -> bytes:
         """The content of a file.
@@ -109,17 +105,6 @@ class FileReader:
             self._contents[path] = content
         return self._contents[path]
 
-    def _read_text(self, path: Path, name: str) -> tuple[str, str]:
-        if path not in self._texts:
-            try:
-                text = read_text(path, self.root).replace("\r\n", "\n")
-            except TextFileError as error:
-                raise AttachmentError(f"file {name} {error}", error.media_type) from error
-            stripped = text.rstrip("\n")
-            self._texts[path] = stripped, text[len(stripped) :]
-            self.shared.add(stripped)
-        return self._texts[path]
-
     def read_definition(self, name: str, folder: Path, key: str, model: type[BaseModel]) -> Any:
         """Read the value of a key that stands in a JSON or YAML file of its own; a file is parsed once.
 
@@ -135,14 +120,6 @@ class FileReader:
         return self._parsed[path, model]
 
 
-# A group that repeats, such as `+(a|b)`, and what is in it, up to the first group within it.
-_REPEATED_GROUP: Final = re.compile(r"[*+]\(([^()]*\(?)")
-_MAX_REPEATED_GROUPS: Final = 3
-# Within a group: what matches texts of several lengths, and any wildcard.
-_NO_FIXED_LENGTH: Final = re.compile(r"[*({]")
-_WILDCARD: Final = re.compile(r"[*?(\[{\\]")
-
-
 def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
     """Find the pattern that makes a file a guideline.
 
@@ -152,7 +129,7 @@ def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | Non
             A leading `./` says nothing.
 
     Raises:
-        InvalidPatternError: the braces of a pattern expand to too many patterns, or matching it could take minutes.
+        InvalidPatternError: the braces of a pattern expand to too many patterns.
     """
     names = tuple(paths)
     including = [pattern for pattern in patterns if not _is_exclusion(pattern)]
@@ -169,7 +146,6 @@ def _is_exclusion(pattern: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _matches(name: str, pattern: str) -> bool:
-    _refuse_slow_groups(pattern)
     # A run without guidelines does not need it.
     from wcmatch import glob  # noqa: PLC0415
 
@@ -180,25 +156,6 @@ def _matches(name: str, pattern: str) -> bool:
     except Exception as error:
         # wcmatch has no public name for the exception that it raises if braces expand to too many patterns.
         raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error
-
-
-def _refuse_slow_groups(pattern: str) -> None:
-    """Refuse groups that repeat and that can match one text in many ways: each more character could double the time."""
-    groups = _REPEATED_GROUP.findall(pattern)
-    if len(groups) > _MAX_REPEATED_GROUPS or any(_is_ambiguous(group) for group in groups):
-        raise InvalidPatternError(
-            f"invalid guideline pattern {pattern!r}: matching it could take minutes; "
-            f"write at most {_MAX_REPEATED_GROUPS} groups +(...) or *(...), in each one alternative without *, "
-            "or several without any wildcard, none of which begins with another"
-        )
-
-
-def _is_ambiguous(group: str) -> bool:
-    alternatives = group.split("|")
-    if len(alternatives) == 1:
-        return _NO_FIXED_LENGTH.search(group) is not None
-    overlap = any(longer.startswith(shorter) for shorter, longer in permutations(alternatives, 2))
-    return overlap or _WILDCARD.search(group) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,54 +196,26 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
     seen: set[tuple[str, str]] = set()
-    size = 0
     for message_index, message in enumerate(case.input_messages):
-        location: tuple[str | int, ...] = ("input_messages", message_index, "content")
-        if not isinstance(message.content, tuple):
-            # Only parts name files.
-            size += utf8_size(message.content) if isinstance(message.content, str) else 0
-            _check_size(size, case, location)
-            continue
-        for part_index, part in enumerate(message.content):
+        # Only parts name files.
+        for part_index, part in enumerate(message.content if isinstance(message.content, tuple) else ()):
             key = "file" if isinstance(part, TextPart) else "value"
-            written: str | None = getattr(part, key)
-            if written is not None and (part.type, written) not in seen:
-                try:
-                    fields = _read_part(part, written, case, reader)
-                except (AttachmentError, MediaError) as error:
-                    diagnostics.append(case_diagnostic(case, str(error), *location, part_index, key))
-                    continue
-                seen.add((part.type, written))
-                size += utf8_size(fields["content"]) if fields.get("pattern") is not None else 0
-                if fields and written in attachments:
-                    attachments[written] = replace(attachments[written], **fields)
-                elif fields:
-                    attachments[written] = Attachment(**fields)
-            size += _size_of_part(part, attachments)
-            _check_size(size, case, (*location, part_index, key if written is not None else "value"))
+            written: str | None = getattr(part, key, None)
+            if written is None or (part.type, written) in seen:
+                continue
+            try:
+                fields = _read_part(part, written, case, reader)
+            except (AttachmentError, MediaError) as error:
+                location = ("input_messages", message_index, "content", part_index, key)
+                diagnostics.append(case_diagnostic(case, str(error), *location))
+                continue
+            seen.add((part.type, written))
+            if fields:
+                known = attachments.get(written)
+                attachments[written] = Attachment(**fields) if known is None else replace(known, **fields)
     if diagnostics:
         raise EvalFileError(diagnostics)
     return attachments
-
-
-def _size_of_part(part: Part, attachments: Mapping[str, Attachment]) -> int:
-    """How many bytes a part adds to what is sent; a guideline is sent once, and was counted when it was read."""
-    if isinstance(part, TextPart):
-        return utf8_size(part.value if part.file is None else attachments[part.file].verbatim)
-    attachment = attachments.get(part.value)
-    if attachment is None:
-        # A URL, perhaps with the bytes in it.
-        return len(part.value)
-    if isinstance(part, MediaPart):
-        content = attachment.media.content if attachment.media is not None else None
-        # In base64.
-        return len(content or b"") * 4 // 3
-    return 0 if attachment.is_guideline else utf8_size(attachment.content)
-
-
-def _check_size(size: int, case: EvalCase, location: tuple[str | int, ...]) -> None:
-    if size > MAX_CASE_BYTES:
-        raise EvalFileError([case_diagnostic(case, TOO_LARGE_CASE, *location)])
 
 
 def _filled_in(text: str, name: str, case: EvalCase) -> str:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pytest_chatprompt.cases.message import Role, ToolCall
+from pytest_chatprompt.text.json_data import to_json_text
 from pytest_chatprompt.text.media_types import (
     FORMATS,
     MEDIA_TYPES,
     MediaKind,
     decode_base64,
     describe_bytes,
+    document_type,
     kind_of_media_type,
     kind_with_article,
     media_type_of_url,
@@ -27,6 +30,10 @@ from pytest_chatprompt.wording import message_numbers
 
 # Two letters at least: one is a drive of Windows.
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
+
+
+# The 1-based numbers of a message and of a part in it.
+Place = tuple[int, int]
 
 
 class MediaError(Exception):
@@ -42,6 +49,8 @@ class Media:
         source: the path as the author wrote it, or the https URL; `""` for a `data:` URL.
         media_type: such as `image/png`; `""` for a URL that does not say it.
         content: the bytes; `None` for an https URL, which the API reads itself.
+        detail: how closely the model looks at it, in OpenAI's words; `None` if it is not set.
+        cache_control: Anthropic's mark of where a prefix that is cached ends; `None` for none.
         place: the 1-based numbers of the message and of the part in it, for error messages; ignored when media are
             compared; `None` if it comes from no case.
     """
@@ -50,7 +59,9 @@ class Media:
     source: str
     media_type: str = ""
     content: bytes | None = field(default=None, repr=False)
-    place: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    detail: str | None = field(default=None, repr=False)
+    cache_control: Mapping[str, Any] | None = field(default=None, repr=False)
+    place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """The line that stands for it in transcripts: `<Image: ./screen.png>`."""
@@ -73,9 +84,10 @@ class Media:
         name = self.source.partition("?")[0].rpartition("/")[2]
         return name or f"{self.kind}.{self.media_type.rpartition('/')[2]}"
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """The media as JSON data, in the shape of an eval file: its type, and its URL as value."""
-        return {"type": self.kind, "value": self.url}
+        optional = {"detail": self.detail, "cache_control": self.cache_control}
+        return {"type": self.kind, "value": self.url, **{key: value for key, value in optional.items() if value}}
 
 
 def media_of_url(kind: MediaKind, value: str) -> Media | None:
@@ -100,7 +112,7 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
             if parts is None or content is None:
                 text = f"write data:{MEDIA_TYPES[kind][0]};base64, and the bytes in base64"
                 raise MediaError(f"the data: URL is not valid base64; {text}")
-            media_type = _media_type(kind, content, "the data: URL")
+            media_type = _media_type(kind, content, "the data: URL", parts[0])
             if parts[0].lower() != media_type:
                 said = parts[0] or "no type"
                 raise MediaError(f"the data: URL says {said}, but holds {media_type}; write data:{media_type};base64,")
@@ -110,7 +122,7 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
 
 def media_of_file(kind: MediaKind, name: str, content: bytes) -> Media:
     """Make media of a file; a `MediaError` if it is something else."""
-    return Media(kind, name, _media_type(kind, content, f"file {name}"), content)
+    return Media(kind, name, _media_type(kind, content, f"file {name}", PurePosixPath(name).suffix), content)
 
 
 def _check_host(url: str) -> None:
@@ -127,8 +139,8 @@ def _check_host(url: str) -> None:
         )
 
 
-def _media_type(kind: MediaKind, content: bytes, subject: str) -> str:
-    media_type = sniff_media_type(content)
+def _media_type(kind: MediaKind, content: bytes, subject: str, named_type: str) -> str:
+    media_type = sniff_media_type(content) or (document_type(named_type, content) if kind == "document" else "")
     if not media_type:
         problem = "is empty" if not content else f"is not {kind_with_article(kind)}"
         raise MediaError(f"{subject} {problem}; it must be {FORMATS[kind]}")
@@ -142,19 +154,81 @@ def _check_kind(kind: MediaKind, media_type: str, subject: str) -> None:
         raise MediaError(f"{subject} is {kind_with_article(found)} ({media_type}); write type: {found}")
 
 
-ContentPart = str | Media
-# A text; or texts and media in order, at least one of them media; or nothing beside tool calls.
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text that stays apart from those around it, since a prefix that the API caches ends with it.
+
+    Args:
+        text: the text.
+        cache_control: Anthropic's mark.
+        place: see `Media`.
+    """
+
+    text: str
+    cache_control: Mapping[str, Any]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """The text as JSON data, in the shape of an eval file."""
+        return {"type": "text", "value": self.text, "cache_control": self.cache_control}
+
+
+@dataclass(frozen=True, slots=True)
+class JSONResult:
+    """The result of a tool as data, for APIs that take it; for the others it is text (rule A7)."""
+
+    data: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return to_json_text(self.data)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The data as text, in the shape of an eval file."""
+        return {"type": "text", "value": str(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class RawContent:
+    """A part, or a whole message, that is sent to one vendor as it is, and that the others lack.
+
+    Args:
+        by_provider: what is sent, by the names of providers.
+        place: see `Media`.
+    """
+
+    by_provider: Mapping[str, Any]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What is sent to the first of them."""
+        data: Mapping[str, Any] = next(iter(self.by_provider.values()))
+        return data
+
+    def __str__(self) -> str:
+        return f"<Raw: {', '.join(self.by_provider)}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The part as JSON data, in the shape of an eval file."""
+        return {"type": "raw", **self.by_provider}
+
+
+ContentPart = str | Media | MarkedText | JSONResult | RawContent
+# A text; or parts in order, at least one of them no plain text; or nothing beside tool calls.
 Content = str | tuple[ContentPart, ...] | None
 
 
 def join_parts(parts: Iterable[ContentPart], separator: str) -> str | tuple[ContentPart, ...]:
-    """Join texts that follow each other (rule A1); media stay apart. Without media it is one text."""
+    """Join texts that follow each other (rule A1); all else stays apart. Of nothing but texts it is one text."""
     joined: list[ContentPart] = []
     for is_text, group in groupby(parts, key=lambda part: isinstance(part, str)):
         run = list(group)
         joined += [separator.join(map(str, run))] if is_text else run
     # Texts that follow each other are one by now.
-    if any(isinstance(part, Media) for part in joined):
+    if any(not isinstance(part, str) for part in joined):
         return tuple(joined)
     return str(joined[0]) if joined else ""
 
@@ -179,14 +253,16 @@ class ChatMessage:
     """A message of a chat prompt, in the shape of OpenAI's chat completions.
 
     Args:
-        role: who speaks: `system`, `user`, `assistant` or `tool`.
-        content: the text; a tuple of texts and `Media` if there are media in it; `None` only beside `tool_calls` or
+        role: who speaks: `system`, `developer`, `user`, `assistant` or `tool`; `raw` for a message that is sent as it
+            is, with one `RawContent` as its content.
+        content: the text; a tuple of texts and other parts if there are others; `None` only beside `tool_calls` or
             `tool_call_id`.
         name: the speaker's name, for APIs that accept one.
         tool_calls: the calls that an assistant message makes; empty for none.
         tool_call_id: the id of the call that a tool message answers.
         number: 1-based number of the case's message that it comes from, for error messages; ignored when messages are
             compared; `None` if it comes from none, or from several.
+        is_error: whether the content of a tool message is the tool's error.
     """
 
     role: Role
@@ -195,6 +271,7 @@ class ChatMessage:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     number: int | None = field(default=None, compare=False, repr=False)
+    is_error: bool = False
 
     @property
     def text(self) -> str:
@@ -211,13 +288,15 @@ class ChatMessage:
     def as_dict(self) -> dict[str, Any]:
         """The message as JSON data: `role` and `content` always, the other fields only if they are set.
 
-        A content with media is a list of parts, in the shape of an eval file.
+        A content with other parts than text is a list of parts, in the shape of an eval file.
         """
         content: Any = self.content
+        if isinstance(content, tuple) and self.role == "raw":
+            return dict(content[0].as_dict())
+        if isinstance(content, tuple) and all(isinstance(part, JSONResult) for part in content):
+            content = self.text
         if isinstance(content, tuple):
-            content = [
-                part.as_dict() if isinstance(part, Media) else {"type": "text", "value": part} for part in content
-            ]
+            content = [{"type": "text", "value": part} if isinstance(part, str) else part.as_dict() for part in content]
         data: dict[str, Any] = {"role": self.role, "content": content}
         if self.name is not None:
             data["name"] = self.name
@@ -225,6 +304,8 @@ class ChatMessage:
             data["tool_calls"] = [call.model_dump() for call in self.tool_calls]
         if self.tool_call_id is not None:
             data["tool_call_id"] = self.tool_call_id
+        if self.is_error:
+            data["is_error"] = True
         return data
 
 

@@ -9,14 +9,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, RawPart, TextPart
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
     ChatPrompt,
     Content,
     ContentPart,
-    Media,
+    JSONResult,
+    MarkedText,
+    RawContent,
     content_parts,
     content_text,
     join_parts,
@@ -36,17 +38,21 @@ def is_blank(text: str) -> bool:
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:
-    """Render a part: as text, or as media; a guideline becomes a reference."""
+    """Render a part: as text, or as what stays apart from texts; a guideline becomes a reference."""
     match part:
-        case TextPart():
-            return part.value if part.file is None else attachments[part.file].verbatim
+        case RawPart():
+            return RawContent(part.by_provider)
         case MediaPart():
             media = media_of_url(part.type, part.value) or attachments[part.value].media
             if media is None:
                 raise LookupError(f"{part.value} is attached as text, not as {part.type}")
-            return media
-    attachment = attachments[part.value]
-    return f"<Attached: {attachment.name}>" if attachment.is_guideline else file_section(attachment)
+            return replace(media, detail=part.detail, cache_control=part.cache_control)
+        case TextPart():
+            text = part.value if part.file is None else attachments[part.file].verbatim
+        case _:
+            attachment = attachments[part.value]
+            text = f"<Attached: {attachment.name}>" if attachment.is_guideline else file_section(attachment)
+    return text if part.cache_control is None else MarkedText(text, part.cache_control)
 
 
 def file_section(attachment: Attachment) -> str:
@@ -91,15 +97,17 @@ def _render(
     blank_parts: list[int] = []
     for part_number, part in enumerate(message.parts, start=1):
         rendered = render_part(part, attachments)
-        if isinstance(rendered, str) and is_blank(rendered):
+        if isinstance(rendered, str | MarkedText) and is_blank(str(rendered)):
             blank_parts.append(part_number)
             continue
-        if isinstance(rendered, Media):
+        if not isinstance(rendered, str | JSONResult):
             rendered = replace(rendered, place=(number, part_number))
         parts.append(rendered)
         if isinstance(part, FilePart) and attachments[part.value].is_guideline:
             guidelines.append(attachments[part.value])
     content = None if message.content is None else join_parts(parts, "\n")
+    if message.role == "tool" and isinstance(message.content, Mapping):
+        content = (JSONResult(message.content),)
     only_guidelines = len(guidelines) == len(parts) and not keep_references
     drop_reason = _drop_reason(message, is_empty=not parts, only_guidelines=only_guidelines)
     if drop_reason:
@@ -186,7 +194,9 @@ def convert(
     sent = [message for message in messages if not message.drop_reason]
     system_messages = [message for message in sent if message.source.role == "system"]
     turns = [
-        ChatMessage(said.role, message.content, said.name, said.tool_calls, said.tool_call_id, message.number)
+        ChatMessage(
+            said.role, message.content, said.name, said.tool_calls, said.tool_call_id, message.number, said.is_error
+        )
         for message in sent
         if (said := message.source).role != "system"
     ]
@@ -196,12 +206,13 @@ def convert(
         first_mentions.setdefault(guideline.path, guideline)
     guidelines = tuple(first_mentions.values())
     block = guideline_block(guidelines)
+    has_developer = any(message.source.role == "developer" for message in sent)
     if system_messages:
         prompt = [part for message in system_messages for part in content_parts(message.content)]
     elif system_prompt is not None:
         prompt = [system_prompt]
     else:
-        prompt = [default_system_prompt or ""] if block else []
+        prompt = [default_system_prompt or ""] if block and not has_developer else []
     content = join_parts((part for part in (*prompt, block) if part), "\n\n")
     only = system_messages[0] if len(system_messages) == 1 else None
     system = ChatMessage("system", content, name=only and only.source.name, number=only and only.number)
@@ -253,7 +264,10 @@ def render_transcript(messages: Sequence[RenderedMessage]) -> str:
     for message in messages:
         if not message.drop_reason:
             calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-            turns.append(TranscriptTurn(message.source.role, content_text(message.content), calls))
+            text = content_text(message.content)
+            turns.append(
+                TranscriptTurn(message.source.role, f"<Error>\n{text}" if message.source.is_error else text, calls)
+            )
     return write_transcript(turns)
 
 

@@ -192,12 +192,12 @@ def function_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[FunctionTool, ..
 
 
 def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[FunctionTool, ...]:
-    """The tools of a request, for an API that has no other type; else a `PayloadError`."""
+    """The functions of a request, for an API that has no other type but raw ones; else a `PayloadError`."""
     for index, tool in enumerate(tools):
-        if tool["type"] != "function":
+        if tool["type"] not in ("function", "raw"):
             raise PayloadError(
                 f"{vendor} has no tool of OpenAI's type {tool['type']!r}; "
-                "write a function, or put the API's own tools into settings.extra_body",
+                "write a function, or one of the API's own tools as {type: raw, PROVIDER: {...}}",
                 location=("tools", index),
             )
     return function_tools(tools)

@@ -21,8 +21,8 @@ def _require_number(value: object) -> object:
     return value
 
 
-# An `int` or `float` from 0 on.
-NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0)]
+# A finite `int` or `float` from 0 on.
+NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0, allow_inf_nan=False)]
 
 # These settings hold secrets: an error shows the type of their value and never the value.
 _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -26,45 +26,27 @@ class Cancellation:
     def __init__(self) -> None:
         self.cancelled = threading.Event()
         self._connection: socket.socket | None = None
-        self._parts: set[Cancellation] = set()
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
         """End the request at any step. A request that has its reply already keeps it."""
-        with self._lock:
-            self.cancelled.set()
-            self._shut_down()
-            parts = tuple(self._parts)
-        for part in parts:
-            part.cancel()
-
-    @contextmanager
-    def part(self) -> Iterator[Cancellation]:
-        """The cancellation of one of several requests that run at once; this one ends all of them."""
-        part = Cancellation()
-        with self._lock:
-            self._parts.add(part)
-            is_cancelled = self.cancelled.is_set()
-        if is_cancelled:
-            part.cancel()
-        try:
-            yield part
-        finally:
-            with self._lock:
-                self._parts.discard(part)
+        self.cancelled.set()
+        self.shut_down()
 
     def use(self, connection: socket.socket | None) -> None:
         """Note which connection the request uses from now on."""
         with self._lock:
             self._connection = connection
-            if self.cancelled.is_set():
-                self._shut_down()
+        if self.cancelled.is_set():
+            self.shut_down()
 
-    def _shut_down(self) -> None:
-        if self._connection is not None:
-            # A socket that is closed already raises, and nothing waits on it.
-            with suppress(OSError):
-                self._connection.shutdown(socket.SHUT_RDWR)
+    def shut_down(self) -> None:
+        """End what the request waits for on its connection."""
+        with self._lock:
+            if self._connection is not None:
+                # A socket that is closed already raises, and nothing waits on it.
+                with suppress(OSError):
+                    self._connection.shutdown(socket.SHUT_RDWR)
 
 
 class Reservation(Protocol):
@@ -93,14 +75,13 @@ class SendContext(NamedTuple):
     Args:
         is_offline: keys and endpoints are placeholders, also if the environment has real ones. Nothing is retried: an
             error is one that a test has asked for.
-        cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.
+        cancellation: ends the request; `None` for nothing.
         replay: answers a request of a provider, or calls the function that sends it; `None` where nothing is replayed
             or recorded.
         environ: environment variables for agents, which lead them to the server that captures what they send; `None`
             where nothing captures it.
         budget: what all requests may cost together; `None` for no limit.
         order: those with lower numbers are paid for first where requests wait for the budget.
-        waiting: entered while a request waits for its turn, so that others can go meanwhile.
         variables: environment variables of the provider as they were in its test, which may be over; those that it
             lacks, and all if it is `None`, are read from the environment of the process.
         is_priced: whether answers have a cost: those that are made up offline have none.
@@ -112,7 +93,6 @@ class SendContext(NamedTuple):
     environ: Mapping[str, str] | None = None
     budget: Budget | None = None
     order: int = 0
-    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     variables: Mapping[str, str] | None = None
     is_priced: bool = True
 

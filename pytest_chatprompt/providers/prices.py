@@ -7,10 +7,10 @@ Source: `genai_prices.calc_price`, and `genai_prices.types.Usage` for the names 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Final
 
+from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setting
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.wording import INSTALL_PRICES
 
@@ -38,15 +38,9 @@ class TokenPrice:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if value is None and field.default is None:
-                continue
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not math.isfinite(value) or value < 0:
-                raise ValueError(
-                    f"TokenPrice: {field.name} must be a number from 0, in US dollars for a million tokens, "
-                    f"but is {value!r}"
-                )
+            price = getattr(self, field.name)
+            if price is not None or field.default is not None:
+                check_setting(self, field.name, price, NonNegativeNumber)
 
     def cost_usd(self, usage: TokenUsage) -> float | None:
         """What a request costs in US dollars; `None` if the input or the output is not known."""

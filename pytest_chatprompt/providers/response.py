@@ -47,10 +47,6 @@ class Finding:
 _REPLACEMENT: Final = "\ufffd"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-# An escape of JSON: a pair of surrogates is one character and stays, `\\` is a backslash and begins nothing.
-_ESCAPE: Final = re.compile(
-    r"(?P<kept>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
 
 
 def replace_surrogates(text: str) -> str:
@@ -69,13 +65,14 @@ def decode_text(content: bytes) -> str:
 def load_json(content: bytes | str) -> Any:
     """Read JSON in which no text holds half a character."""
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
-    text = replace_surrogates(text)
-    if _SURROGATE_ESCAPE.search(text):
-        text = _ESCAPE.sub(lambda match: match["kept"] or _REPLACEMENT, text)
     try:
-        return json.loads(text)
+        data = json.loads(replace_surrogates(text))
+        if _SURROGATE_ESCAPE.search(text):
+            # A pair of escapes is one character by now.
+            data = json.loads(replace_surrogates(json.dumps(data, ensure_ascii=False)))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    return data
 
 
 # The text of an answer where nothing is sent.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult
-from pytest_chatprompt.wording import dollars, visible_line
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
+from pytest_chatprompt.wording import count, dollars, visible_line
 
 _LEAST_EXCERPT: Final = 24
 _OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
@@ -82,11 +82,13 @@ def called_tools(response: ResponseResult) -> Iterator[str]:
 
 
 def answer_facts(response: ResponseResult) -> Iterator[str]:
-    """What an answer took, a few words each: its time, its tokens, its cost, and whether it is replayed."""
+    """What an answer took, a few words each: its requests if not one, time, tokens and cost, and if it is replayed."""
+    if response.requests != 1:
+        yield f"{response.requests} requests"
     if response.latency_seconds is not None:
         yield f"{response.latency_seconds:.2f} s"
     counts = {"input": response.input_tokens, "output": response.output_tokens}
-    known = [f"{count} {name}" for name, count in counts.items() if count is not None]
+    known = [f"{tokens} {name}" for name, tokens in counts.items() if tokens is not None]
     if known:
         yield f"{' and '.join(known)} tokens"
     if response.cost_usd is not None:
@@ -118,6 +120,14 @@ class Rate(NamedTuple):
         return f"{self.passed}/{self.total} ({self.passed / self.total:.0%})" if self.total else "-"
 
 
+def pass_rate(run: RunResults) -> str:
+    """How many cases of a live or replayed run passed, as its headline; empty for any other run."""
+    rate = Rate.of([result.outcome == "passed" for result in run.results if result.outcome != "skipped"])
+    if not rate.total or not (run.is_live or any(result.responses for result in run.results)):
+        return ""
+    return f"{rate.passed} of {count(rate.total, 'case')} passed ({rate.passed / rate.total:.0%})"
+
+
 class Total(NamedTuple):
     """What some cases came to, those that were skipped left out; a check that could not be graded did not pass."""
 
@@ -136,7 +146,7 @@ def provider_totals(results: Iterable[CaseResult]) -> list[Total]:
     """The totals of each provider that answered at least once, in the order of the run."""
     groups: dict[str, list[CaseResult]] = {}
     for result in results:
-        groups.setdefault(result.provider or "no provider", []).append(result)
+        groups.setdefault(result.provider or "own code", []).append(result)
     return [total for provider, group in groups.items() if (total := total_of(provider, group)) is not None]
 
 
@@ -167,6 +177,8 @@ def _rows(totals: Sequence[Total]) -> Iterator[tuple[str, Callable[[Total], str]
     yield "cases", lambda total: str(total.cases)
     if any(len(total.responses) != total.cases.total for total in totals):
         yield "answers", lambda total: str(len(total.responses))
+    if any(response.requests != 1 for total in totals for response in total.responses):
+        yield "requests", lambda total: str(sum(total.known("requests")))
     yield "median latency", lambda total: _shown("{:.2f} s", statistics.median, total.known("latency_seconds"))
     yield "input tokens", lambda total: _shown("{:,}", sum, total.known("input_tokens"))
     yield "output tokens", lambda total: _shown("{:,}", sum, total.known("output_tokens"))

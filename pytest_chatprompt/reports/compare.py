@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
+from pytest_chatprompt.reports.answers import Total, called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults, SnapshotResult
+from pytest_chatprompt.snapshots.diff import compare_snapshots
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.wording import count, visible_line
 
 Kind = Literal["worse", "better", "changed", "same"]
+KINDS: Final = ("worse", "better", "changed", "new", "same")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,17 @@ class CaseComparison:
     is_answer_changed: bool
     is_request_changed: bool | None
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Both answers in a line each, cut to the part that changed; none if they are the same."""
+        return _answers(self.before, self.after) if self.is_answer_changed else ()
+
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
     """Two runs beside each other. A test that was skipped did not run."""
 
+    names: tuple[str, str]
     cases: tuple[CaseComparison, ...]
     new: tuple[CaseResult, ...]
     gone: tuple[CaseResult, ...]
@@ -50,11 +60,35 @@ class RunComparison:
         """The cases of which this came."""
         return [case for case in self.cases if case.kind == kind]
 
+    @property
+    def headline(self) -> str:
+        """How many cases are what."""
+        worse, better, changed, same = (len(self.of_kind(kind)) for kind in get_args(Kind))
+        counts = f"{worse} worse, {better} better, {changed} changed, {same} the same"
+        return f"{counts}, {len(self.new)} new, {len(self.gone)} gone"
 
-def compare_runs(before: RunResults, after: RunResults) -> RunComparison:
-    """Compare two runs, test by test, by their node ids."""
+    @property
+    def sections(self) -> list[tuple[str, list[ToldCase]]]:
+        """What is told of the cases that are not the same, under its title."""
+        told = [(title, list(map(_told, self.of_kind(kind)))) for kind, title in _TITLES.items()]
+        for title, results in (("New", self.new), ("Gone", self.gone)):
+            told.append((title, [(result.node_id, result.outcome, [], ()) for result in results]))
+        return [(title, cases) for title, cases in told if cases]
+
+    @property
+    def totals(self) -> list[Total]:
+        """The totals of the cases of both runs; none if one has no answers."""
+        sides = ([case.before for case in self.cases], [case.after for case in self.cases])
+        totals = [total_of(name, cases) for name, cases in zip(self.names, sides, strict=True)]
+        known = [total for total in totals if total is not None]
+        return known if len(known) > 1 else []
+
+
+def compare_runs(before: RunResults, after: RunResults, names: tuple[str, str]) -> RunComparison:
+    """Compare two runs, test by test, by their node ids; the names are what to call them."""
     old, new = _that_ran(before.results), _that_ran(after.results)
     return RunComparison(
+        names=names,
         cases=tuple(_compare(old[node_id], result) for node_id, result in new.items() if node_id in old),
         new=tuple(result for node_id, result in new.items() if node_id not in old),
         gone=tuple(result for node_id, result in old.items() if node_id not in new),
@@ -114,12 +148,44 @@ def _function(call: Any) -> Any:
 def _sent(result: CaseResult) -> Any:
     """What was sent; `None` if that is not known."""
     known = None if result.snapshot is None else result.snapshot.sent
-    return known if known is not None else list(result.requests) or None
+    if known is None and result.requests:
+        return {"requests": list(result.requests)}
+    return known
+
+
+def payload(data: Any) -> str:
+    """The text of the snapshot that shows some data; the data as JSON if no snapshot can hold it."""
+    if isinstance(data, str):
+        return data
+    try:
+        return dump(data)
+    except (TypeError, AttributeError):
+        return json.dumps(data, indent=2, ensure_ascii=False, default=str)
 
 
 def _differ(before: Any, after: Any) -> bool | None:
     """Whether two JSON values differ, the order of their keys included; `None` if one is not known."""
     return None if before is None or after is None else json.dumps(before) != json.dumps(after)
+
+
+def compared_run(after: RunResults, comparison: RunComparison) -> RunResults:
+    """The later run, with what the earlier one sent in place of the snapshots."""
+    earlier = {case.after.node_id: case.before for case in comparison.cases}
+    results = [_beside(result, earlier.get(node_id)) for node_id, result in _that_ran(after.results).items()]
+    return after.model_copy(update={"results": tuple(results), "against": comparison.names[0]})
+
+
+def _beside(after: CaseResult, before: CaseResult | None) -> CaseResult:
+    stored, sent = None if before is None else _sent(before), _sent(after)
+    is_changed = _differ(stored, sent) is True
+    snapshot = SnapshotResult(
+        path="" if after.snapshot is None else after.snapshot.path,
+        state="different" if is_changed else "same",
+        difference=compare_snapshots(payload(stored), payload(sent)) if is_changed else Difference((), ()),
+        stored=stored if is_changed else None,
+        sent=sent,
+    )
+    return after.model_copy(update={"snapshot": snapshot, "requests": ()})
 
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
@@ -128,29 +194,27 @@ _LONGEST_ANSWER: Final = 240
 _BEFORE: Final = 60
 
 
-def comparison_lines(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
+def comparison_lines(comparison: RunComparison) -> Iterator[str]:
     """Say what came of the second run beside the first."""
-    numbers = {kind: len(comparison.of_kind(kind)) for kind in _TITLES}
-    same = len(comparison.of_kind("same"))
-    counts = f"{numbers['worse']} worse, {numbers['better']} better, {numbers['changed']} changed, {same} the same"
-    yield f"{' → '.join(names)}: {counts}, {len(comparison.new)} new, {len(comparison.gone)} gone"
-    for kind, title in _TITLES.items():
-        yield from _section(title, [list(_case_lines(case)) for case in comparison.of_kind(kind)])
-    for title, results in (("New", comparison.new), ("Gone", comparison.gone)):
-        yield from _section(title, [[f"{result.node_id}: {result.outcome}"] for result in results])
-    yield from _totals(comparison, names)
-
-
-def _section(title: str, cases: Sequence[Sequence[str]]) -> Iterator[str]:
-    if cases:
+    yield f"{' → '.join(comparison.names)}: {comparison.headline}"
+    for title, cases in comparison.sections:
         yield ""
         yield f"{title} ({len(cases)})"
-    for first, *others in cases:
-        yield f"  {first}"
-        yield from (f"    {line}" for line in others)
+        for node_id, facts, lines, answers in cases:
+            yield f"  {node_id}: {facts}"
+            yield from (f"    {line}" for line in lines)
+            yield from (f"    {sign} {text}" for sign, text in zip("-+", answers, strict=False))
+    if totals := comparison.totals:
+        yield ""
+        yield f"{count(len(comparison.cases), 'case')} of both runs:"
+        yield from table_lines(table_rows(totals))
 
 
-def _case_lines(case: CaseComparison) -> Iterator[str]:
+# A case by its node id, what came of it, why, a line each, and its answers, if they differ.
+ToldCase = tuple[str, str, list[str], tuple[str, ...]]
+
+
+def _told(case: CaseComparison) -> ToldCase:
     before, after = case.before, case.after
     facts = [after.outcome if before.outcome == after.outcome else f"{before.outcome} → {after.outcome}"]
     rates = rate_of(before), rate_of(after)
@@ -162,14 +226,13 @@ def _case_lines(case: CaseComparison) -> Iterator[str]:
         facts.append("what is sent changed")
     elif case.is_answer_changed and case.is_request_changed is False:
         facts.append("what is sent is the same")
-    yield f"{after.node_id}: {'; '.join(facts)}"
+    lines = []
     for check in (*case.failing, *case.passing):
         place = f"{check.place}: " if check.place else ""
-        yield f"{place}{check_line(check)}"
+        lines.append(f"{place}{check_line(check)}")
     if after.error is not None and not case.failing:
-        yield after.error.message
-    if case.is_answer_changed:
-        yield from (f"{sign} {text}" for sign, text in zip("-+", _answers(before, after), strict=True))
+        lines.append(after.error.message)
+    return after.node_id, "; ".join(facts), lines, case.answers
 
 
 def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
@@ -190,14 +253,3 @@ def _answer(result: CaseResult) -> str:
 def _excerpt(text: str, start: int) -> str:
     end = start + _LONGEST_ANSWER
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
-
-
-def _totals(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
-    """The cases of both runs side by side; nothing if one has no answers."""
-    results = ([case.before for case in comparison.cases], [case.after for case in comparison.cases])
-    totals = [total_of(name, cases) for name, cases in zip(names, results, strict=True)]
-    known = [total for total in totals if total is not None]
-    if len(known) > 1:
-        yield ""
-        yield f"{count(len(comparison.cases), 'case')} of both runs:"
-        yield from table_lines(table_rows(known))

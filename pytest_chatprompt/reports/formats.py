@@ -57,8 +57,6 @@ def read_report(path: Path) -> RunResults:
         data: Any = parse_json(path.read_text(encoding="utf-8"), max_depth=MAX_FILE_DEPTH)
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ReportError(f"{path}: not valid UTF-8; {_HINT}") from error
     except ValueError as error:
         raise ReportError(f"{path}: not valid JSON ({error}); {_HINT}") from error
     if not isinstance(data, dict) or "results" not in data or "version" not in data:

@@ -11,11 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_chatprompt.reports.answers import answer_facts, answer_line, called_tools, cut, provider_totals, table_rows
+from pytest_chatprompt.reports.answers import (
+    answer_facts,
+    answer_line,
+    called_tools,
+    cut,
+    pass_rate,
+    provider_totals,
+    table_rows,
+)
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, ResponseResult, RunResults
-from pytest_chatprompt.results.texts import describe_change, describe_passes
+from pytest_chatprompt.results.texts import changed_words, describe_change, describe_passes, excerpt
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count
 
@@ -81,7 +89,6 @@ _MOST_ANSWER_LINES: Final = 20
 _LONGEST_ANSWER_LINE: Final = 400
 _LONGEST_CHECK: Final = 300
 _MOST_CHECKS: Final = 20
-_MOST_COLUMNS: Final = 6
 _END: Final = "\n</details>\n"
 
 
@@ -104,19 +111,15 @@ def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
 
 def _section(case: AnsweredCase) -> str:
     name, answers = case
-    shown = answers[:_MOST_COLUMNS]
-    outcomes = ", ".join(f"{html_code(_provider(result))} {result.outcome}" for result, _ in shown)
-    hidden = len(answers) - len(shown)
-    if hidden:
-        outcomes += f" and {count(hidden, 'more provider')}"
+    outcomes = ", ".join(f"{html_code(_provider(result))} {result.outcome}" for result, _ in answers)
     # Without an empty line in it, all of this is one block of HTML: nothing is read as Markdown.
     return "\n".join(
         [
             f"<details><summary>{html_code(name)}: {outcomes}</summary>",
             "<table>",
-            _row("th", (html_code(_provider(result)) for result, _ in shown)),
-            _row("td", (_facts(result, response) for result, response in shown)),
-            _row("td", (_answers(result, response) for result, response in shown)),
+            _row("th", (html_code(_provider(result)) for result, _ in answers)),
+            _row("td", (_facts(result, response) for result, response in answers)),
+            _row("td", (_answers(result, response) for result, response in answers)),
             "</table>",
             "</details>",
             "",
@@ -125,7 +128,7 @@ def _section(case: AnsweredCase) -> str:
 
 
 def _provider(result: CaseResult) -> str:
-    return result.provider or "no provider"
+    return result.provider or "own code"
 
 
 def _row(tag: str, cells: Iterator[str]) -> str:
@@ -173,6 +176,7 @@ LIMIT: Final = 65_000
 _RESERVED: Final = 4_000
 _MOST_LINES: Final = (200, 40, 8)
 _LONGEST_LINE: Final = 600
+_AROUND_CHANGES: Final = 100
 _MOST_NAMES: Final = 10
 
 _OUTCOMES: Final[Mapping[Outcome, str]] = {
@@ -206,7 +210,7 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
 
 def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     against = f" against {code(run.against)}" if run.against is not None else ""
-    title = f"{describe_changes(changes) if changes else 'No snapshot differs'}{against}"
+    title = f"{describe_changes(changes) if changes else pass_rate(run) or 'No snapshot differs'}{against}"
     outcomes = Counter(result.outcome for result in run.results)
     counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
@@ -234,11 +238,23 @@ def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
         yield text
 
 
+def _around_changes(removed: Sequence[str], added: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Both sides of a change; of long lines that were replaced one by one, what stands around the changed words."""
+    if len(removed) != len(added) or max(map(len, (*removed, *added)), default=0) <= _LONGEST_LINE:
+        return removed, added
+    lines = [excerpt(changed_words(*pair), _AROUND_CHANGES) for pair in zip(removed, added, strict=True)]
+    return (
+        ["".join(piece.removed for piece in pieces) for pieces in lines],
+        ["".join(piece.added for piece in pieces) for pieces in lines],
+    )
+
+
 def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
     summary = html.escape(cut(_one_line(describe_change(distinct.change)), LONGEST_NAME))
     opened = " open" if number == 1 else ""
     change = distinct.change
-    signs = (("- ", change.removed), ("+ ", change.added), ("! moved: ", change.moved))
+    removed, added = _around_changes(change.removed, change.added)
+    signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
     lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
     shown = [cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
     if len(lines) > most_lines:
@@ -247,11 +263,11 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
     places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
     names = [code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
     hidden = len(distinct.results) - len(names)
-    cost = cost_line(distinct.results, code)
+    cost = cost_line(distinct.costs, code)
     cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
-            f"<details{opened}><summary>{number}. {distinct.counts}: <code>{summary}</code></summary>",
+            f"<details{opened}><summary>{number}. {distinct.counts()}: <code>{summary}</code></summary>",
             "",
             f"{fence}diff",
             *shown,

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from pytest_chatprompt.reports.run_commands import common_words, without_report
-from pytest_chatprompt.results.records import (
-    RunResults,
-    SnapshotUses,
-    merge_uses,
-)
+from pytest_chatprompt.results.records import RunResults, SnapshotUses, merge_uses
 from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX, atomic_write
 from pytest_chatprompt.snapshots.revision import Revision, RevisionError
-from pytest_chatprompt.snapshots.unused import Removal
-from pytest_chatprompt.wording import count, shown_path
+from pytest_chatprompt.wording import count
 
 
 class MergeError(Exception):
@@ -105,24 +100,13 @@ def _committed(project: Path) -> Iterator[Callable[[Path], bytes | None]]:
         revision.close()
 
 
-_NO_TEST: Final = "no test of these reports uses"
-
-
-def unused_lines(names: Sequence[str], gone: Collection[str]) -> Iterator[str]:
-    """The lines about unused snapshots; `gone` are those that `--snapshot-update` removes."""
-    yield from _listed(names, "unused")
+def unused_lines(names: Sequence[str]) -> Iterator[str]:
+    """The lines about unused snapshots; nothing for none."""
     if names:
-        option = "--snapshot-update" if gone and len(gone) == len(names) else "--chatprompt-remove-unused"
-        yield f"Merge with {option} in pytest's root folder to remove {'it' if len(names) == 1 else 'them'}."
-
-
-def removal_lines(removal: Removal, root: Path) -> Iterator[str]:
-    """The lines about unused snapshots that were removed, moved or kept; nothing for none."""
-    yield from _listed([shown_path(path, root) for path in removal.removed], "removed")
-    for old, new in removal.moved:
-        yield f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
-    for path in removal.kept:
-        yield f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}"
+        pronoun = "it" if len(names) == 1 else "them"
+        yield f"{count(len(names), 'snapshot')} unused: no test of these reports uses {pronoun}."
+        yield from (f"  {name}" for name in names)
+        yield f"Run all tests at once with --chatprompt-remove-unused to remove {pronoun}."
 
 
 def unsettled_lines(files: Sequence[SnapshotUses]) -> Iterator[str]:
@@ -134,9 +118,3 @@ def unsettled_lines(files: Sequence[SnapshotUses]) -> Iterator[str]:
             f"The unused snapshots of {count(len(files), 'file')} are not known: {tests} ran in none of these reports, "
             f"or did not pass, such as {first.path}::{first.left_out[0]}"
         )
-
-
-def _listed(names: Sequence[str], state: str) -> Iterator[str]:
-    if names:
-        yield f"{count(len(names), 'snapshot')} {state}: {_NO_TEST} {'it' if len(names) == 1 else 'them'}."
-    yield from (f"  {name}" for name in names)

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,70 +18,34 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from pytest_chatprompt.reports.answers import provider_totals, table_rows
+from pytest_chatprompt.reports.answers import Total, pass_rate, provider_totals, table_rows, total_of
+from pytest_chatprompt.reports.compare import KINDS, RunComparison, compared_run
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.results.records import RunResults
-from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line
-from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.results.records import CaseResult, RunResults
 from pytest_chatprompt.wording import count
 
-_MOST_LINES: Final = 40
-_LONGEST_LINE: Final = 600
-_AROUND_CHANGES: Final = 120
 # A longer command is longer than what a shell's user pastes.
 _MOST_NAMED: Final = 20
 
-ShownLine = tuple[tuple[str, bool], ...]
-
 
 def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> dict[str, Any]:
-    """A distinct change, as the template shows it.
-
-    Its rows are lines before and after, `None` where one side has no line. Each is pieces of text, and whether they
-    changed.
-    """
-    change, results = distinct.change, distinct.results
+    """A distinct change, as the template shows it."""
+    results = distinct.results
     is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count
-    lines = max(len(change.removed), len(change.added), len(change.moved))
     return {
         "number": number,
         "distinct": distinct,
-        "rows": list(_rows(change.removed[:_MOST_LINES], change.added[:_MOST_LINES])),
-        "moved": [_cut(line) for line in change.moved[:_MOST_LINES]],
-        "hidden_lines": max(lines - _MOST_LINES, 0),
-        "cost": cost_line(results),
+        "cost": cost_line(distinct.costs),
         "command": accept(run, results) if is_named else "",
         "has_others": is_named and distinct.has_others,
     }
 
 
-def _rows(removed: Sequence[str], added: Sequence[str]) -> Iterator[tuple[ShownLine | None, ShownLine | None]]:
-    is_paired = len(removed) == len(added)
-    for number in range(max(len(removed), len(added))):
-        old = visible_line(removed[number]) if number < len(removed) else None
-        new = visible_line(added[number]) if number < len(added) else None
-        pieces = pieces_of_one_line(old, new) if is_paired and old is not None and new is not None else ()
-        if pieces:
-            yield _side(pieces, "removed"), _side(pieces, "added")
-        else:
-            yield _whole(old), _whole(new)
-
-
-def _side(pieces: tuple[Piece, ...], side: str) -> ShownLine:
-    length = sum(len(getattr(piece, side)) for piece in pieces)
-    shown = excerpt(pieces, _AROUND_CHANGES) if length > _LONGEST_LINE else pieces
-    texts = ((getattr(piece, side), not piece.is_equal) for piece in shown)
-    return tuple((_cut(text), is_changed) for text, is_changed in texts if text)
-
-
-def _whole(line: str | None) -> ShownLine | None:
-    return None if line is None else ((_cut(line), False),)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE].rstrip()}…"
+def _facts(total: Total) -> Iterator[str]:
+    """What all answers of a run took, in a few words each."""
+    yield from (f"{name}: {value}" for name, value in table_rows([total])[1:] if name in _FACTS and value != "unknown")
 
 
 _FILES: Final = files("pytest_chatprompt.reports") / "page_files"
@@ -92,37 +56,63 @@ _NOT_IN_HTML: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 # Each uses what those before it define.
-_SCRIPTS: Final = ("differences.js", "case_view.js", "case_texts.js", "page.js")
+_SCRIPTS: Final = ("differences.js", "case_view.js", "page.js")
 # What `encodeURIComponent` leaves as it is, beside letters and digits.
 _UNESCAPED: Final = "-_.!~*'()"
 _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
+# The rows of the table of answers that stand below the headline, too.
+_FACTS: Final = frozenset({"median latency", "input tokens", "output tokens", "cost"})
 
 
-def render_page(run: RunResults) -> str:
-    """Render the page of a run: the same for the same run. A test that ran twice counts as it ran last."""
+def render_page(run: RunResults, comparison: RunComparison | None = None) -> str:
+    """Render the page of a run, or of one beside an earlier one: the same for the same run.
+
+    A test that ran twice counts as it ran last.
+    """
+    if comparison is not None:
+        run = compared_run(run, comparison)
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
     differing = [result for result in run.results if result.differs]
     review = Review(differing)
     changes = enumerate(review.changes[:_MOST_CHANGES], start=1)
     counts = Counter(result.outcome for result in run.results)
+    total = total_of("all", run.results)
+    index, blocks = page_data(run, review, comparison)
     style, script = _read("page.css"), "".join(map(_read, _SCRIPTS))
     return _template().render(
         run=run,
+        comparison=comparison,
         review=review,
+        headline=_headline(run, review, comparison),
         title=review.title(),
+        facts=[] if total is None else list(_facts(total)),
         changes=[_shown(number, run, review, distinct) for number, distinct in changes],
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
-        table=table_rows(provider_totals(run.results)),
-        # Those that failed for anything but their snapshot.
-        failures=[each for each in run.results if each.outcome in ("failed", "error") and not each.differs],
+        table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),
+        # Those that failed for anything but their snapshot; a comparison tells which got worse.
+        failures=[each for each in run.results if _is_failure(each) and not each.differs] if comparison is None else [],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
-        data=page_data(run, review),
+        marks=("changed", "new", "renamed") if comparison is None else KINDS,
+        index=index,
+        blocks=blocks,
         style=Markup(style),  # noqa: S704 - files of this package, and nothing of a run
         script=Markup(script),  # noqa: S704
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
+
+
+def _headline(run: RunResults, review: Review, comparison: RunComparison | None) -> str:
+    """What came of a run, in one line: of answers how many passed, else what changed."""
+    if comparison is not None:
+        return comparison.headline
+    nothing = "Every snapshot shows what is sent" if run.results else "No tests of this plugin ran"
+    return pass_rate(run) or review.title() or nothing
+
+
+def _is_failure(result: CaseResult) -> bool:
+    return result.outcome in ("failed", "error")
 
 
 def _read(name: str) -> str:

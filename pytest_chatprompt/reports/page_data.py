@@ -1,7 +1,6 @@
 """The data of the page: what its script reads, as compressed JSON.
 
-The page unpacks the index of all cases at once, then the texts, which it searches, and a block of cases when one of
-them is opened.
+The page unpacks the index of all cases at once, and a block of cases when it opens or searches one of them.
 """
 
 from __future__ import annotations
@@ -9,37 +8,38 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
 from pytest_chatprompt.apis.table import find_api, get_api
 from pytest_chatprompt.providers.http.request_body import read_body
+from pytest_chatprompt.reports.answers import answer_facts, called_tools, cut
+from pytest_chatprompt.reports.compare import CaseComparison, RunComparison, payload
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_passes
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import requests_in
+from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.snapshots.stored import Change, requests_in
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
 # Texts of the conversation, which its turns show.
 _TEXTS: Final = frozenset({"system", "instructions", "input", "prompt", "message"})
 _LONGEST_SETTING: Final = 80
+_LONGEST_ANSWER: Final = 160
 
 
 def page_requests(data: Any) -> list[dict[str, Any]]:
     """The requests that a snapshot of any shape shows, each with its turns; those to a judge come last."""
-    return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
-
-
-def _requests_to_judge(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    asked = data.get("judge")
-    for entry in asked if isinstance(asked, list) else ():
-        for request in _requests(entry) if isinstance(entry, Mapping) else ():
-            yield {"endpoint": ": ".join(filter(None, ("to the judge", request.pop("endpoint", "")))), **request}
+    asked = _mapping(data).get("judge")
+    to_judge = [
+        request for entry in (asked if isinstance(asked, list) else ()) for request in _requests(_mapping(entry))
+    ]
+    for request in to_judge:
+        request["endpoint"] = ": ".join(filter(None, ("to the judge", request.get("endpoint"))))
+    return [*_requests(_mapping(data)), *to_judge]
 
 
 def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -70,9 +70,7 @@ def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _settings(body: Any) -> list[list[str]]:
     """The settings of a request: its scalars, without the texts of the conversation."""
-    if not isinstance(body, Mapping):
-        return []
-    groups = [body, *(body[group] for group in _SETTING_GROUPS if isinstance(body.get(group), Mapping))]
+    groups = [_mapping(body), *(_mapping(_mapping(body).get(group)) for group in _SETTING_GROUPS)]
     return [
         [key, _scalar(value)]
         for group in groups
@@ -88,27 +86,25 @@ def _scalar(value: str | int | float | bool) -> str:
 
 def _tools(body: Any) -> list[str]:
     """The names of the tools that a request offers, in the shape of any API."""
-    if not isinstance(body, Mapping):
-        return []
-    tools = body.get("tools")
-    config = body.get("toolConfig")
-    if tools is None and isinstance(config, Mapping):
-        tools = config.get("tools")
-    return [name for tool in (tools if isinstance(tools, list) else ()) for name in _tool_names(tool)]
+    config = _mapping(_mapping(body).get("toolConfig"))
+    tools = _mapping(body).get("tools", config.get("tools"))
+    return [name for tool in (tools if isinstance(tools, list) else ()) for name in _tool_names(_mapping(tool))]
 
 
-def _tool_names(tool: Any) -> Iterator[str]:
-    if not isinstance(tool, Mapping):
+def _tool_names(tool: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the functions of a tool, or its own; of a tool without a name its type."""
+    functions = tool.get("functionDeclarations", tool.get("function_declarations"))
+    if isinstance(functions, list):
+        yield from (name for function in functions for name in _tool_names(_mapping(function)))
         return
-    declarations = tool.get("functionDeclarations", tool.get("function_declarations"))
-    if isinstance(declarations, list):
-        for declaration in declarations:
-            yield from _tool_names(declaration)
-        return
-    holders = (tool, *(tool[key] for key in ("function", "toolSpec", "custom") if isinstance(tool.get(key), Mapping)))
-    names = [holder["name"] for holder in holders if isinstance(holder.get("name"), str)]
-    kind = tool.get("type")
-    yield from names[:1] or ([kind] if isinstance(kind, str) else [])
+    holders = (tool, *(_mapping(tool.get(key)) for key in ("function", "toolSpec", "custom")))
+    names = [*(holder.get("name") for holder in holders), tool.get("type")]
+    yield from [name for name in names if isinstance(name, str)][:1]
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    """What is no mapping, as an empty one: a request may be anything."""
+    return data if isinstance(data, Mapping) else {}
 
 
 def _turns(conversation: Conversation) -> list[dict[str, Any]]:
@@ -128,84 +124,31 @@ def _part(part: Part) -> str | dict[str, Any]:
     return {"kind": "media", "text": str(part)}
 
 
-# Of lines: so much is unpacked in a few hundredths of a second.
-_PART_CHARACTERS: Final = 400_000
-
-
-@dataclass(slots=True)
-class PageTexts:
-    """Collects the texts of the cases of a page, in the order of its index.
-
-    Each part has `lines`, numbered on from the part before, and `cases`: for each text the ranges of its lines, a start
-    and a length each.
-    """
-
-    parts: list[dict[str, Any]] = field(default_factory=list)
-    _numbers: dict[str, int] = field(default_factory=dict)
-    _characters: int = 0
-
-    def add(self, texts: Mapping[str, str]) -> None:
-        """Add the texts of a case."""
-        if not self.parts or self._characters > _PART_CHARACTERS:
-            self.parts.append({"lines": [], "cases": []})
-            self._characters = 0
-        ranges = {name: self._ranges(text.split("\n")) for name, text in texts.items()}
-        self.parts[-1]["cases"].append(ranges)
-
-    def _ranges(self, lines: Iterable[str]) -> list[int]:
-        ranges: list[int] = []
-        following = -1
-        for line in lines:
-            number = self._numbers.get(line)
-            if number is None:
-                number = self._numbers[line] = len(self._numbers)
-                self.parts[-1]["lines"].append(line)
-                self._characters += len(line)
-            if number == following:
-                ranges[-1] += 1
-            else:
-                ranges += (number, 1)
-            following = number + 1
-        # A few characters more for each range, which is all that a case has if its lines are known.
-        self._characters += 5 * len(ranges)
-        return ranges
-
-
 # Characters of JSON: so many are unpacked in a few hundredths of a second.
 _BLOCK_CHARACTERS: Final = 400_000
 
 
-@dataclass(frozen=True, slots=True)
-class PageData:
-    """What the script of the page reads."""
-
-    index: str
-    blocks: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-def page_data(run: RunResults, review: Review) -> PageData:
-    """The data of a run."""
+def page_data(run: RunResults, review: Review, comparison: RunComparison | None = None) -> tuple[str, list[str]]:
+    """The index of all changes and cases, and the blocks of what the page shows of each case."""
+    compared = {} if comparison is None else {case.after.node_id: case for case in comparison.cases}
     numbers = {distinct.change.content: number for number, distinct in enumerate(review.changes)}
     entries: list[dict[str, Any]] = []
-    blocks: list[str] = []
-    bodies: list[str] = []
+    blocks: list[list[str]] = [[]]
     size = 0
-    texts = PageTexts()
     for result in run.results:
-        body = _dumped(_body(run, result))
-        if bodies and size + len(body) > _BLOCK_CHARACTERS:
-            blocks.append(_packed(f"[{','.join(bodies)}]"))
-            bodies, size = [], 0
-        entries.append(_entry(result, numbers, review.renamed) | {"block": len(blocks), "at": len(bodies)})
-        bodies.append(body)
+        case = compared.get(result.node_id)
+        body = _dumped(_body(run, result, case))
         size += len(body)
-        texts.add(_texts(result))
-    if bodies:
-        blocks.append(_packed(f"[{','.join(bodies)}]"))
-    index = {"isLive": run.is_live, "cases": entries}
-    parts = (_packed(_dumped(part)) for part in texts.parts)
-    return PageData(_packed(_dumped(index)), tuple(blocks), tuple(parts))
+        if blocks[-1] and size > _BLOCK_CHARACTERS:
+            blocks.append([])
+            size = len(body)
+        entry = _entry(result, numbers, review.renamed)
+        if comparison is not None:
+            entry |= {"kind": "new"} if case is None else {"kind": case.kind, "answers": case.answers}
+        entries.append(entry | {"block": len(blocks) - 1, "at": len(blocks[-1])})
+        blocks[-1].append(body)
+    index = {"changes": [_change(distinct.change) for distinct in review.changes], "cases": entries}
+    return _packed(_dumped(index)), [_packed(f"[{','.join(bodies)}]") for bodies in blocks]
 
 
 def _dumped(data: Any) -> str:
@@ -215,6 +158,12 @@ def _dumped(data: Any) -> str:
 def _packed(text: str) -> str:
     """Text as base64 of gzip. It is ASCII: JSON escapes everything else, half surrogates too."""
     return base64.b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
+
+
+def _change(change: Change) -> dict[str, str]:
+    """The lines of a change, as the page shows them."""
+    sides = {"removed": change.removed, "added": change.added, "moved": change.moved}
+    return {side: "\n".join(map(visible_line, lines)) for side, lines in sides.items() if lines}
 
 
 def _entry(result: CaseResult, numbers: Mapping[Any, int], renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -233,22 +182,35 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int], renamed: Mapping[str,
         "state": "" if snapshot is None else snapshot.state,
         "renamed": old or "",
         "changes": changes,
+        "answer": "" if result.response is None else _first_words(result.response),
+        "facts": ", ".join(_facts(result)),
     }
     return {key: value for key, value in entry.items() if value not in ("", [])}
 
 
-def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
-    """What the page shows of a case that is opened."""
+def _first_words(response: ResponseResult) -> str:
+    """The beginning of an answer."""
+    return cut(" ".join((response.text or " ".join(called_tools(response))).split()), _LONGEST_ANSWER)
+
+
+def _facts(result: CaseResult) -> Iterator[str]:
+    """How many answers and checks passed, and what the first answer took."""
+    if result.repeats is not None:
+        yield f"{result.repeats.passed}/{result.repeats.answers} answers"
+    if checks := result.all_checks:
+        yield f"{sum(check.passed is True for check in checks)}/{len(checks)} checks"
+    if result.response is not None:
+        yield from (fact for fact in answer_facts(result.response) if "token" not in fact)
+
+
+def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) -> dict[str, Any]:
+    """What the page shows of a case that is opened, beside what an earlier run got."""
     snapshot = result.snapshot
-    body: dict[str, Any] = {
-        "findings": list(result.findings),
-        "adjustments": list(result.adjustments),
-        "checks": [_check(check) for check in result.checks],
-        "repeats": None if result.repeats is None else _repeats(result.repeats),
-        "response": None if result.response is None else result.response.model_dump(mode="python"),
-        "error": None if result.error is None else result.error.model_dump(mode="python"),
-    }
-    body |= {name: {"requests": page_requests(data)} for name, data in _sides(result).items()}
+    body = {"findings": list(result.findings), "adjustments": list(result.adjustments), **_answers(result)}
+    if compared is not None:
+        body["before"] = _answers(compared.before) | {"outcome": compared.before.outcome}
+    for name, data in _sides(result).items():
+        body[name] = {"requests": page_requests(data), "payload": payload(data)}
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
         if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
@@ -257,6 +219,18 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         if result.differs:
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
+
+
+def _answers(result: CaseResult) -> dict[str, Any]:
+    answers = {
+        "checks": [_check(check) for check in result.checks],
+        "repeats": None if result.repeats is None else _repeats(result.repeats),
+        "response": None if result.response is None else result.response.model_dump(mode="python"),
+        # An application may ask several times.
+        "answers": [answer.model_dump(mode="python") for answer in result.answers] if len(result.answers) > 1 else [],
+        "error": None if result.error is None else result.error.model_dump(mode="python"),
+    }
+    return {key: value for key, value in answers.items() if value}
 
 
 def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
@@ -285,22 +259,3 @@ def _sides(result: CaseResult) -> dict[str, Any]:
     if result.requests and not sides.get("sent"):
         sides["sent"] = {"requests": list(result.requests)}
     return {name: data for name, data in sides.items() if data}
-
-
-def _texts(result: CaseResult) -> dict[str, str]:
-    """What the page searches of a case: its payloads, which it shows too, its answers, its error and its checks."""
-    texts = {name: _payload(data) for name, data in _sides(result).items()}
-    others = [*(response.text for response in result.responses), result.error.message if result.error else ""]
-    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.all_checks)]
-    texts["others"] = "\n".join(filter(None, others))
-    return {name: text for name, text in texts.items() if text}
-
-
-def _payload(data: Any) -> str:
-    """The text of the snapshot; the data as JSON if no snapshot can hold it."""
-    if isinstance(data, str):
-        return data
-    try:
-        return dump(data)
-    except (TypeError, AttributeError):
-        return json.dumps(data, indent=2, ensure_ascii=False, default=str)

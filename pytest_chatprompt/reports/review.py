@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TypeVar
 
-from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.capture.prompt_cost import estimate_tokens
+from pytest_chatprompt.results.records import CaseResult, ChangeCost
 from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
@@ -25,19 +27,44 @@ class DistinctChange:
     places: tuple[tuple[str, int], ...]
     results: tuple[CaseResult, ...]
 
-    @property
-    def counts(self) -> str:
+    def counts(self, noun: str = "snapshot") -> str:
         """How many cases have it, of how many providers and files: `3 snapshots, 2 providers`."""
         providers = {result.provider for result in self.results} - {None}
         files = {result.path for result in self.results}
         others = (("provider", len(providers)), ("file", len(files)))
         counts = [count(number, noun) for noun, number in others if number > 1]
-        return ", ".join([count(len(self.results), "snapshot"), *counts])
+        return ", ".join([count(len(self.results), noun), *counts])
+
+    @property
+    def costs(self) -> tuple[ChangeCost, ...]:
+        """What it costs in each of its cases, without their other changes."""
+        content = self.change.content
+        return tuple(
+            _cost_of(content, result.difference.changes, result.cost) for result in self.results if result.cost
+        )
 
     @property
     def has_others(self) -> bool:
         """Whether one of its cases has another change, too."""
         return any(len({change.content for change in result.difference.changes}) > 1 for result in self.results)
+
+
+def _cost_of(content: Content, changes: Sequence[Change], cost: ChangeCost) -> ChangeCost:
+    """What the changes of a case cost that have this content, of what all of them cost."""
+    same = [change for change in changes if change.content == content]
+    characters = sum(change.characters for change in same)
+    place = cost.prefix_break
+    # The prefix ends in one place, and so at the change that is nearest to it.
+    ends_it = place is not None and max(changes, key=lambda each: _shared(each.place, place)) in same
+    return ChangeCost(
+        characters=characters, tokens=estimate_tokens(characters), prefix_break=place if ends_it else None
+    )
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
@@ -78,9 +105,8 @@ def describe_changes(changes: Sequence[DistinctChange]) -> str:
 _COST_PLACES: Final = 2
 
 
-def cost_line(results: Iterable[CaseResult], quote: Callable[[str], str] = str) -> str:
-    """Say in one line what the changes of some cases cost; `""` if each request is as long, and begins, as it did."""
-    costs = [result.cost for result in results if result.cost is not None]
+def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) -> str:
+    """Say in one line what changes cost; `""` if each request is as long, and begins, as it did."""
     parts = []
     if any(cost.characters for cost in costs):
         tokens = _span([cost.tokens for cost in costs], "token")
@@ -191,62 +217,58 @@ class Review:
 
     Args:
         results: of the cases that failed, in the order of the run.
-        lists_all: whether all places and cases are listed, and long lines are whole.
-        lists_all_changes: whether all changes are listed, with all of their lines.
+        lists_all: whether all changes, places and cases are listed, and long lines are whole.
     """
 
-    def __init__(
-        self, results: Sequence[CaseResult], *, lists_all: bool = False, lists_all_changes: bool = False
-    ) -> None:
+    def __init__(self, results: Sequence[CaseResult], *, lists_all: bool = False) -> None:
         self.results = results
         self.lists_all = lists_all
-        self.lists_all_changes = lists_all_changes
         self.renamed = renamed_cases(results)
         others = [result for result in results if result.node_id not in self.renamed]
         self.changes = distinct_changes(others)
         self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
         self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
         self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
+        # A change is shown with the first case that has it.
         self._first_case: dict[Content, str] = {}
+        for result in others:
+            for change in result.difference.changes:
+                self._first_case.setdefault(change.content, result.node_id)
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
         if result.node_id in self.renamed:
             return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
-        new = [change for change in changes if self._first_case.get(change.content) == result.node_id]
-        known = _listed("change", self._numbers_of(set(changes) - set(new))) if len(new) < len(changes) else ""
-        return " and ".join(filter(None, (summary_line(new), known)))
+        new = [change for change in changes if self._first_case[change.content] == result.node_id]
+        return " and ".join(filter(None, (summary_line(new), self._numbers_of(set(changes) - set(new)))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
-        """What to show in place of the diff of a case, asked for in the order in which they are shown.
-
-        It is a text if one line says it all, and empty if there is no diff.
-        """
+        """What to show in place of the diff of a case: a text if one line says it all, nothing if there is no diff."""
         if result.node_id in self.renamed:
             return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
-        if not changes:
-            return []
-        first = {change.content: self._first_case.setdefault(change.content, result.node_id) for change in changes}
-        if all(node_id != result.node_id for node_id in first.values()):
-            numbers = _listed("change", self._numbers_of(changes))
-            shown = list(dict.fromkeys(first.values()))
-            where = f"with {shown[0]}" if len(shown) == 1 else "above"
-            return f"nothing but {numbers}, shown {where} and at the end"
+        first = {self._first_case[change.content] for change in changes}
+        if changes and result.node_id not in first:
+            where = f"with {first.pop()}" if len(first) == 1 else "above"
+            return f"nothing but {self._numbers_of(changes)}, shown {where} and at the end"
         lines: list[StyledLine] = []
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
-            if all(first[change.content] != result.node_id for change in of_hunk):
-                numbers = _listed("change", self._numbers_of(of_hunk))
-                lines.append(((f"@@ {hunk.place} @@ {numbers}, shown above", "place"),))
-            else:
+            if result.node_id in {self._first_case[change.content] for change in of_hunk}:
                 lines.append(((f"@@ {hunk.place} @@", "place"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
+            else:
+                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "place"),))
         return lines
 
-    def _numbers_of(self, changes: Iterable[Change]) -> list[int]:
-        return sorted({self._numbers[change.content] for change in changes})
+    def _numbers_of(self, changes: Iterable[Change]) -> str:
+        """Changes by their numbers: `change 1`, `changes 1, 2 and 3`; `""` for none."""
+        numbers = sorted({self._numbers[change.content] for change in changes})
+        if not numbers:
+            return ""
+        *first, last = map(str, numbers)
+        return f"changes {', '.join(first)} and {last}" if first else f"change {last}"
 
     def title(self) -> str:
         """What changed, in numbers."""
@@ -259,7 +281,7 @@ class Review:
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
-        for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
+        for number, distinct in enumerate(self._some(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
             cases = len(distinct.results)
             is_named = cases < self.snapshot_count and (self.lists_all or cases <= _MOST_NAMED)
@@ -268,8 +290,8 @@ class Review:
                 what = f"{these} other changes" if distinct.has_others else "it"
                 yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
-        hidden = 0 if self.lists_all_changes else len(self.changes) - _SHOWN_CHANGES
-        if hidden > 0:
+        hidden = len(self.changes) - _SHOWN_CHANGES
+        if hidden > 0 and not self.lists_all:
             yield ((f"... and {hidden} more {'change' if hidden == 1 else 'changes'} (-v shows them)", ""),)
         for node_id, holder in self._some(list(self.renamed.items())):
             yield ((f"{node_id} is renamed: it sends what the snapshot of {holder} shows", ""),)
@@ -281,21 +303,24 @@ class Review:
         cases = self._some([result.node_id for result in distinct.results])
         hidden = len(distinct.results) - len(cases)
         names = ", ".join(cases) + (f" and {hidden} more" if hidden else "")
-        yield ((f"{number}. {distinct.counts}: {names}", "place"),)
+        yield ((f"{number}. {distinct.counts()}: {names}", "place"),)
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
         more = f" and {count(hidden, 'more place')}" if hidden else ""
         yield ((f"   {shown}{more}", ""),)
-        if cost := cost_line(distinct.results):
+        if cost := cost_line(distinct.costs):
             yield ((f"   {cost}", ""),)
         change = distinct.change
+        # The failure of a case in which nothing else changed says this.
+        if distinct.has_others and (hint := mask_hint([change])):
+            yield ((f"   {hint}", ""),)
         signs = (("-", change.removed), ("+", change.added), (">", change.moved))
         lines = (f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines)
         marked = list(style_lines(lines, whole=self.lists_all))
-        for line in self._first(marked, _SHOWN_LINES):
+        for line in self._some(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
-        if not self.lists_all_changes and len(marked) > _SHOWN_LINES:
+        if not self.lists_all and len(marked) > _SHOWN_LINES:
             yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
 
     def _new_lines(self) -> Iterator[StyledLine]:
@@ -307,11 +332,3 @@ class Review:
 
     def _some(self, values: list[T], count: int = _SHOWN_CASES) -> list[T]:
         return values if self.lists_all else values[:count]
-
-    def _first(self, values: list[T], count: int) -> list[T]:
-        return values if self.lists_all_changes else values[:count]
-
-
-def _listed(noun: str, numbers: list[int]) -> str:
-    *first, last = map(str, numbers)
-    return f"{noun}s {', '.join(first)} and {last}" if first else f"{noun} {last}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pytest_chatprompt.results.records import CaseResult, RunResults
+if TYPE_CHECKING:
+    from pytest_chatprompt.results.records import CaseResult, RunResults
 
 _ACCEPTING: Final = "--snapshot-update"
 _REPORT: Final = "--chatprompt-report"

@@ -170,7 +170,7 @@ class ProviderComparison(CollectedResults):
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the table, if several providers have answered."""
-        totals = provider_totals(self.results.values())
+        totals = provider_totals(result for result in self.results.values() if result.provider is not None)
         if len(totals) > 1:
             write_title(terminalreporter, "-", "providers side by side")
             for line in table_lines(table_rows(totals)):

@@ -1,12 +1,9 @@
-"""The review in the terminal: what pytest shows of the cases that differ, and of their changes at the end.
-
-The reports themselves stay as they are, whole, for JUnit's XML and other plugins.
-"""
+"""The review in the terminal: what pytest shows of the cases that differ, and of their changes at the end."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -22,24 +19,21 @@ from pytest_chatprompt.results.texts import summary_line
 from pytest_chatprompt.wording import visible_line
 
 _VERBOSE: Final = 1
-_ACCEPTING: Final = "To accept it: "
-_EXPLANATION: Final = "E         "
 
 
 def register_review(config: pytest.Config, reporter: Any) -> None:
-    """Make the terminal show the review of a run, if any of its cases differs from its snapshot."""
+    """Make the terminal show the review of a run, if any of its cases differs from its snapshot.
+
+    Its plugins have got the reports of the tests already, JUnit's too; now each shows only what is new in it.
+    """
     differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
     if not differing:
         return
     verbosity = config.get_verbosity()
     shows_failures = config.option.tbstyle not in ("no", "line")
-    review = Review(
-        [result for _, result in differing],
-        lists_all=verbosity >= _VERBOSE,
-        lists_all_changes=verbosity >= _VERBOSE or not shows_failures,
-    )
-    failures = _Failures(review, differing, shows_all=verbosity > _VERBOSE)
-    config.pluginmanager.register(failures, "chatprompt-review-failures")
+    review = Review([result for _, result in differing], lists_all=verbosity >= _VERBOSE)
+    for report, result in differing if verbosity <= _VERBOSE else ():
+        report.longrepr = _shortened(report.longrepr, review, result)
     changes = _Changes(review, config, lists=len(differing) > 1 or not shows_failures)
     config.pluginmanager.register(changes, "chatprompt-review")
 
@@ -54,68 +48,24 @@ def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
     ]
 
 
-@dataclass(eq=False)
-class _Failures:
-    """Shows each failed case by what is new in it, while pytest writes its summary."""
-
-    review: Review
-    reports: Sequence[tuple[Any, CaseResult]]
-    shows_all: bool
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self) -> Generator[None, Any, Any]:
-        """Exchange what the reports show, and put it back."""
-        whole = [report.longrepr for report, _ in self.reports]
-        for report, result in self.reports:
-            shown = self.review.case_lines(result)
-            if not self.shows_all:
-                report.longrepr = _shown(report.longrepr, result, shown)
-                crash = getattr(report.longrepr, "reprcrash", None)
-                if crash is not None and crash.message == summary_line(result.difference.changes):
-                    # The case fails for nothing but its snapshot.
-                    crash.message = visible_line(self.review.short_line(result))
-        try:
-            return (yield)
-        finally:
-            for (report, _), representation in zip(self.reports, whole, strict=True):
-                report.longrepr = representation
-
-
-def _shown(representation: Any, result: CaseResult, shown: list[StyledLine] | str) -> Any:
-    """What pytest shows of a failure, with other lines in place of the whole diff."""
-    if not shown or not hasattr(representation, "reprtraceback"):
+def _shortened(representation: Any, review: Review, result: CaseResult) -> Any:
+    """What pytest shows of a failure, with what is new in it in place of the whole diff."""
+    traceback = getattr(representation, "reprtraceback", None)
+    if traceback is None or getattr(traceback.reprentries[-1], "style", "") != "value":
         return representation
-    new = copy.deepcopy(representation)
-    entry = new.reprtraceback.reprentries[-1]
     path = "" if result.snapshot is None else result.snapshot.path
-    if getattr(entry, "style", "") == "value":
-        return _ShownCase(new, path, shown)
-    if isinstance(shown, str):
-        entry.lines = _replaced(list(entry.lines), f"{_EXPLANATION}{path}", [f"{_EXPLANATION}{shown}"])
-    section = [shown] if isinstance(shown, str) else ["".join(text for text, _ in line) for line in shown]
-    new.sections = [
-        (name, "\n".join(_replaced(text.split("\n"), path, section)) if name == "eval_snapshot" else text, *rest)
-        for name, text, *rest in new.sections
-    ]
-    return new
-
-
-def _replaced(lines: list[str], first: str, others: list[str]) -> list[str]:
-    """Lines in which those of a diff are replaced; one line stands for the command that accepts it too."""
-    start = next((index for index, line in enumerate(lines) if line.rstrip() == first), None)
-    end = next((index for index, line in enumerate(lines) if _ACCEPTING in line), None)
-    if start is None or end is None:
-        return lines
-    if len(others) == 1:
-        return [*lines[:start], *others, *lines[end + 1 :]]
-    return [*lines[: start + 1], *others, *lines[end - 1 :]]
+    shown = _ShownCase(representation, path, review.case_lines(result))
+    if shown.reprcrash.message == summary_line(result.difference.changes):
+        # The case fails for nothing but its snapshot.
+        shown.reprcrash.message = visible_line(review.short_line(result))
+    return shown
 
 
 class _ShownCase:
     """A test that fails for its snapshot, as pytest shows an error."""
 
     def __init__(self, representation: Any, path: str, shown: list[StyledLine] | str) -> None:
-        self.reprcrash = representation.reprcrash
+        self.reprcrash = copy.copy(representation.reprcrash)
         self.reprtraceback = representation.reprtraceback
         self.sections = representation.sections
         self._path = path
@@ -126,8 +76,8 @@ class _ShownCase:
         head, separator, _ = lines[0].partition(": what is sent ")
         if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
-        elif isinstance(self._shown, str) or self._path not in lines:
-            # The case failed for another reason.
+        elif not self._shown or isinstance(self._shown, str) or self._path not in lines:
+            # The case failed for another reason, or has no snapshot.
             yield from (((line, ""),) for line in lines)
         else:
             start = lines.index(self._path) + 1
@@ -158,8 +108,10 @@ class _Changes:
         if getattr(terminalreporter, "no_summary", False):
             return
         if not self.lists:
-            if cost := cost_line(self.review.results):
-                write_line(terminalreporter, f"This change: {cost}")
+            costs = [result.cost for result in self.review.results if result.cost is not None]
+            if cost := cost_line(costs):
+                what = "This change" if len(self.review.changes) == 1 else "All changes together"
+                write_line(terminalreporter, f"{what}: {cost}")
             return
         write_title(terminalreporter, "=", self.review.title())
         writer = self.config.get_terminal_writer()

@@ -1,16 +1,13 @@
 """Records: what each test did, and the whole run, for every report to read.
 
-They are JSON on their way from the workers of pytest-xdist, and in a report. What their docstrings say of a field is
-its description in `report.schema.json`, which `make schema` writes for programs that read reports.
+They are JSON on their way from the workers of pytest-xdist, and in a report. `make schema` makes `report.schema.json`
+of them and of their docstrings, for programs that read reports.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -161,6 +158,7 @@ class ResponseResult(_Record):
             tokens cost, although this run pays nothing for it.
         latency_seconds: `None` where it is not known.
         retries: how often the request was sent again.
+        requests: how many requests to models it took, those that failed included; an app makes several.
         is_replayed: whether it was recorded earlier.
     """
 
@@ -174,6 +172,7 @@ class ResponseResult(_Record):
     cost_usd: Amount | None = None
     latency_seconds: Amount | None = None
     retries: Count = 0
+    requests: Count = 1
     is_replayed: bool = False
 
 
@@ -250,7 +249,9 @@ class CaseResult(_Record):
         snapshot: what it compared with; `None` if it did not come to that.
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
-        response: the answer; `None` offline. Of a case that is sent several times, the first one.
+        response: the answer; `None` offline. Of a case that is sent several times, the first one; of an ordinary test
+            what models answered to it, taken together.
+        answers: what models answered to an ordinary test, one by one in the order of its requests; empty for cases.
         repeats: all answers of a case that is sent several times; `None` for other tests.
         judge: what the judge replied about the answer, each of its votes, in the order of the checks.
         checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
@@ -268,6 +269,7 @@ class CaseResult(_Record):
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
+    answers: tuple[ResponseResult, ...] = ()
     repeats: RepeatsResult | None = None
     judge: tuple[ResponseResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
@@ -314,13 +316,11 @@ class SnapshotUses(_Record):
         left_out: the tests of the file without which nothing of it can be called unused, by what follows `path::` in
             their node ids: cases that were not selected, or whose provider is not known; tests that did not pass.
         unused: the snapshots and recordings of the file that no selected test uses, relative to the root folder.
-        gone: the snapshots among them whose case, provider or row an eval file no longer defines.
     """
 
     path: str
     left_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
 
 
 def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
@@ -331,25 +331,18 @@ def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
     """
     by_path: dict[str, SnapshotUses] = {}
     for each in uses:
-        first = by_path.setdefault(each.path, each)
-        if first is not each:
-            by_path[each.path] = SnapshotUses(
-                path=each.path,
-                left_out=_in_both(first.left_out, each.left_out),
-                unused=_in_both(first.unused, each.unused),
-                gone=_in_both(first.gone, each.gone),
-            )
+        known = by_path.get(each.path, each)
+        by_path[each.path] = SnapshotUses(
+            path=each.path,
+            left_out=_in_both(known.left_out, each.left_out),
+            unused=_in_both(known.unused, each.unused),
+        )
     return tuple(each for _, each in sorted(by_path.items()) if each.left_out or each.unused)
 
 
 def unused_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
     """The snapshots and recordings that nothing uses, of the files of which no test was left out; sorted paths."""
     return sorted(path for each in uses if not each.left_out for path in each.unused)
-
-
-def gone_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
-    """Those of `unused_snapshots` whose case, provider or row is gone."""
-    return sorted(path for each in uses if not each.left_out for path in each.gone)
 
 
 def unsettled_files(uses: Iterable[SnapshotUses]) -> list[SnapshotUses]:
@@ -394,36 +387,3 @@ class RunResults(_Record):
         """The run as JSON data, with its version first; a result without what is not set."""
         run = self.model_dump(mode="json", exclude={"results"})
         return {**run, "results": [result.as_data() for result in self.results]}
-
-
-SCHEMA_FILE: Final = Path(__file__).with_name("report.schema.json")
-_ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-
-
-def report_schema() -> dict[str, Any]:
-    """The schema of what `--chatprompt-report` writes into a `.json` file."""
-    schema = RunResults.model_json_schema()
-    for model in (schema, *schema["$defs"].values()):
-        _describe(model)
-    # A run is written whole, a result without what is not set.
-    schema["required"] = list(schema["properties"])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def write_schema(file: Path = SCHEMA_FILE) -> None:
-    """Write the schema into a file, the same on every platform."""
-    file.write_bytes((json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n").encode())
-
-
-def _describe(model: dict[str, Any]) -> None:
-    """Give each property what the docstring of the model says of it."""
-    whole = model.pop("description", "")
-    summary, _, arguments = whole.partition("\n\nArgs:\n")
-    model["description"] = summary
-    for name, text in _ARGUMENT.findall(arguments):
-        model["properties"][name]["description"] = " ".join(text.split()).replace("`None`", "`null`")
-    for value in model["properties"].values():
-        value.pop("title", None)
-        if "const" in value:
-            # Pydantic before 2.10 writes both.
-            value.pop("enum", None)

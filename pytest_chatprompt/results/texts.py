@@ -17,8 +17,6 @@ from pytest_chatprompt.snapshots.stored import Change
 # Japanese and Chinese have no blanks between words: there each character counts as one.
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
-# A change of longer pieces that share most of their characters is one of these characters.
-_LONG_PIECE: Final = 40
 # Comparing takes up to a multiple of the pairs of equal words; beyond this the words between the first and the last
 # change count as one change.
 _MOST_PAIRS: Final = 20_000
@@ -48,22 +46,7 @@ def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
     pieces = [Piece("".join(old[:start]), "".join(old[:start]))]
     pieces += _middle(old[start : len(old) - end], new[start : len(new) - end])
     tail = "".join(old[len(old) - end :])
-    parts = [part for piece in (*pieces, Piece(tail, tail)) for part in _by_characters(piece)]
-    return tuple(_joined(part for part in parts if part.removed or part.added))
-
-
-def _by_characters(piece: Piece) -> tuple[Piece, ...]:
-    """A piece without what both sides of a very long one begin and end with."""
-    shorter = min(len(piece.removed), len(piece.added))
-    if piece.is_equal or shorter < _LONG_PIECE:
-        return (piece,)
-    start = _common(piece.removed, piece.added)
-    end = min(_common(piece.removed[::-1], piece.added[::-1]), shorter - start)
-    if start + end < shorter / 2:
-        return (piece,)
-    removed, added = (text[start : len(text) - end] for text in (piece.removed, piece.added))
-    head, tail = piece.removed[:start], piece.removed[len(piece.removed) - end :]
-    return Piece(head, head), Piece(removed, added), Piece(tail, tail)
+    return tuple(_joined(piece for piece in (*pieces, Piece(tail, tail)) if piece.removed or piece.added))
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -74,7 +57,7 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens or characters both begin with."""
+    """How many tokens both begin with."""
     length = min(len(old), len(new))
     return next((index for index in range(length) if old[index] != new[index]), length)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.errors import MissingSettingError, ProviderError, UnknownProviderError
+from pytest_chatprompt.cases.loader import DEFAULT_TARGET
+from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.text.files import find_agentv_file
@@ -42,11 +43,7 @@ class Targets:
         return find_agentv_file("targets.yaml", folder, self.config.rootpath)
 
     def names(self, path: Path) -> Collection[str]:
-        """The names of the targets in a file.
-
-        Raises:
-            EvalFileError: the file is invalid.
-        """
+        """The names of the targets in a file; an `EvalFileError` if it is invalid."""
         from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
 
         if path not in self._files:
@@ -54,11 +51,7 @@ class Targets:
         return self._files[path].nodes.keys()
 
     def find(self, name: str, folder: Path) -> Target | None:
-        """The target of a name; `None` if there is none.
-
-        Raises:
-            EvalFileError: the file of targets or this target is invalid.
-        """
+        """The target of a name; `None` if there is none; an `EvalFileError` if the file or this target is invalid."""
         path = self.path(folder)
         if path is None or name not in self.names(path):
             return None
@@ -67,20 +60,33 @@ class Targets:
             SharedByRun.of(self.config).file_warnings += target.ineffective
         return self._known[path, name]
 
+    def describe_default(self, folder: Path, provider: str) -> str:
+        """What AgentV's target `default` says, if that is not just a provider; `""` if it is, or there is none."""
+        path = self.path(folder)
+        try:
+            if path is None or DEFAULT_TARGET not in self.names(path):
+                return ""
+        except EvalFileError:
+            # Each case that asks for a target of it reports it.
+            return ""
+        try:
+            target = self._files[path].read(DEFAULT_TARGET)
+        except EvalFileError as error:
+            return f"the target 'default' ({error})"
+        model = target.settings.get("model") or target.agent.get("model")
+        if target.provider == provider and not (target.settings or target.agent or target.api_version):
+            return ""
+        return f"{target.provider}{f' with the model {model}' if model else ''} ({target.place})"
+
     def configure(self, provider: Provider, target: Target, folder: Path) -> Provider:
         """A provider with what a target says about it; the same again for the same provider.
 
-        Args:
-            provider: of the fixture.
-            target: what it says counts.
-            folder: of the eval file; working folders are relative to it.
+        Working folders are relative to `folder`, that of the eval file.
         """
         key = (target.place, id(provider), folder)
         if key not in self._configured:
             configured = _configured(provider, target, folder, is_live=self.config.stash[options_key].live)
             self._configured[key] = (provider, configured)
-            if configured is not provider and hasattr(configured, "close"):
-                self.config.add_cleanup(configured.close)
         return self._configured[key][1]
 
 
@@ -89,11 +95,6 @@ _key: Final = pytest.StashKey[Targets]()
 
 def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:
     """The provider of a target, or the error that there is neither a provider nor a target of a name.
-
-    Args:
-        request: of the fixture `eval_provider`.
-        name: a name without a fixture.
-        available: the names of all providers.
 
     Raises:
         UnknownProviderError: there is no such target, or no such provider as it names.
@@ -156,7 +157,9 @@ def _fail_unknown(name: str, available: Collection[str], targets: Targets, folde
     known = sorted({*available, *(() if path is None else targets.names(path))})
     suggestion = did_you_mean(name, known)
     no_target = "" if path is None else f", and no such target in {shown_path(path, targets.config.rootpath)}"
+    options = targets.config.stash[options_key]
+    origin = " (from --chatprompt-provider)" if name == options.provider else ""
     raise UnknownProviderError(
-        f"unknown provider {name!r}: there is no fixture '{name}_provider', only those of "
+        f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of "
         f"{', '.join(sorted(available))}{no_target}" + (f"; {suggestion}" if suggestion else "")
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.sending import SentExchange
+    from pytest_chatprompt.live.send_or_replay import SentExchange
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -117,9 +117,7 @@ class CaseChecks:
     def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
         """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
 
-        Args:
-            response: the answer.
-            votes: what the judge said about it, for each check that asks it.
+        `votes` are what the judge said about it, for each check that asks it.
         """
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
@@ -185,12 +183,6 @@ class CaseChecks:
 
 def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
     """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is.
-
-    Args:
-        item: the case's item.
-        judging: what to ask.
-        live: the answer, which may have its votes already.
-        place: of the case's recording.
 
     Raises:
         RequestCancelledError: the run was stopped.

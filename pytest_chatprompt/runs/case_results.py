@@ -7,9 +7,8 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -31,22 +30,25 @@ from pytest_chatprompt.results.records import (
     ResponseResult,
     SnapshotResult,
 )
+from pytest_chatprompt.runs.code_snapshots import last_assertion
 from pytest_chatprompt.runs.item import EvalItem, graded_checks_key, has_graded_checks
-from pytest_chatprompt.runs.own_assertions import last_assertion
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
-from pytest_chatprompt.runs.own_snapshots import accepting_command
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.runs.snapshot_renames import find_old_name
-from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
+from pytest_chatprompt.runs.snapshot_fixture import accepting_command
+from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
 from pytest_chatprompt.snapshots.shown_data import asserted_data
 from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
+from pytest_chatprompt.snapshots.unused import old_name, snapshots_by_data, unused_snapshots
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult
 
+    from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.snapshots.diff import Comparison
+    from pytest_chatprompt.snapshots.revision import Revision
+
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
@@ -63,6 +65,7 @@ class Notes:
         data: what its snapshot shows of that.
         response: the answer that the case got.
         is_replayed: whether it was recorded.
+        requests: how many requests to models it took.
         votes: what the judge said about it.
         repeats: the answers of a case that is sent several times.
     """
@@ -73,10 +76,12 @@ class Notes:
     data: Any = None
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    requests: int = 1
     votes: Votes = ()
     repeats: RepeatsResult | None = None
 
 
+_old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 _notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
 
 
@@ -89,18 +94,19 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
     options = item.config.stash[options_key]
-    if not is_told and notes_of(item).response is None:
+    capture = OwnCodeCapture.of(item)
+    answers = [] if capture is None else capture.answers()
+    if not is_told and notes_of(item).response is None and not answers:
         if not has_graded_checks(item):
             del item.stash[_notes_key]
             return
         if isinstance(item, EvalItem) and not (options.live or options.replay):
             # The checks looked at what is sent, and nothing shows the rest of the record.
             del item.stash[_notes_key]
-            add_check_lines(
-                item, report, map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
-            )
+            lines = map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
+            _set_properties(item, report, [(_CHECK, line) for line in lines])
             return
-    result = _case_result(item, report)
+    result = _case_result(item, report, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
         # Pytest's short summary shows it, and JUnit's XML.
@@ -110,19 +116,23 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     data = result.as_data()
     redacted = map_texts(data, redactor.redact)
     report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
-    if isinstance(item, EvalItem) and report.when != "teardown":
+    if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
         # Most results hold no secret, and need not be read back.
-        add_answer(item, report, result if redacted is data else CaseResult.model_validate(redacted))
+        told = result if redacted is data else CaseResult.model_validate(redacted)
+        _set_properties(item, report, list(_properties(told)))
+        if report.passed and told.response is not None:
+            # A failure shows what it is about.
+            report.sections.append((_SECTION, visible(case_section(told))))
 
 
-def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
+def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[ModelAnswer]) -> CaseResult:
     notes = notes_of(item)
     # What a test that is over has compared, sent and got would add up.
     del item.stash[_notes_key]
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
         "node_id": item.nodeid,
-        "path": _shown(str(path), str(item.config.rootpath)),
+        "path": shown_path(Path(path), item.config.rootpath),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
         "error": _error(item, report) if report.failed else None,
@@ -130,7 +140,10 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
     if not isinstance(item, EvalItem):
         sent = _sent_by_test(item)
         requests = () if sent is None else tuple(sent["requests"])
-        return CaseResult(**common, requests=requests, snapshot=_snapshot_of_test(item, report, sent))
+        capture = OwnCodeCapture.of(item)
+        findings = () if capture is None else tuple(finding.text for finding in capture.findings)
+        snapshot = _snapshot_of_test(item, report, sent)
+        return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
     exchange, response = notes.exchange, notes.response
     return CaseResult(
         **common,
@@ -139,17 +152,11 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if response is None else response_result(response, notes.is_replayed),
+        response=None if response is None else response_result(response, notes.is_replayed, notes.requests),
         repeats=notes.repeats,
         judge=judge_results(notes.votes),
         checks=_check_results(item),
     )
-
-
-# The cases of a file share its path.
-@lru_cache(maxsize=256)
-def _shown(path: str, root: str) -> str:
-    return shown_path(Path(path), Path(root))
 
 
 def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
@@ -202,7 +209,30 @@ def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
     return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
 
 
-def response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
+    """The records of what models answered to an ordinary test: together, and one by one."""
+    given = [(answer.response, answer.is_replayed) for answer in answers if answer.response is not None]
+    if not given:
+        return {}
+    from pytest_chatprompt.capture.recording.model_answers import summed, summed_usage  # noqa: PLC0415
+
+    responses = [response for response, _ in given]
+    together = ProviderResponse(
+        text="\n\n".join(filter(None, (response.text for response in responses))),
+        finish_reason=responses[-1].finish_reason,
+        usage=summed_usage(responses),
+        tool_calls=tuple(call for response in responses for call in response.tool_calls),
+        cost_usd=summed([response.cost_usd for response in responses]),
+        latency_seconds=summed([response.latency_seconds for response in responses]),
+    )
+    is_replayed = all(answer.is_replayed for answer in answers)
+    return {
+        "response": response_result(together, is_replayed, len(answers)),
+        "answers": tuple(response_result(*each) for each in given),
+    }
+
+
+def response_result(response: ProviderResponse, is_replayed: bool, requests: int = 1) -> ResponseResult:
     """The record of an answer."""
     return ResponseResult(
         text=response.text,
@@ -215,6 +245,7 @@ def response_result(response: ProviderResponse, is_replayed: bool) -> ResponseRe
         cost_usd=response.cost_usd,
         latency_seconds=response.latency_seconds,
         retries=response.retries,
+        requests=requests,
         is_replayed=is_replayed,
     )
 
@@ -234,31 +265,8 @@ _CHECK: Final = "chatprompt_check"
 _NAMES: Final = frozenset({_ANSWER, _TOOL_CALLS, _CHECK})
 
 
-def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult) -> None:
-    """Put the answer of an item, and what its checks said, into its report and its user properties.
-
-    Args:
-        item: the item; one that runs again loses the properties of its run before.
-        report: of its call. Only the report of a passing test gets a section: a failure shows what it is about.
-        result: its record, without secrets.
-    """
-    _set_properties(item, report, list(_properties(result)))
-    if report.passed and result.response is not None:
-        report.sections.append((_SECTION, visible(case_section(result))))
-
-
-def add_check_lines(item: pytest.Item, report: pytest.TestReport, lines: Iterable[str]) -> None:
-    """Put what the checks of an item said into its report and its user properties, where it got no answer.
-
-    Args:
-        item: the item, as for `add_answer`.
-        report: of its call.
-        lines: one for each check, without secrets.
-    """
-    _set_properties(item, report, [(_CHECK, line) for line in lines])
-
-
 def _set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
+    """Replace what an earlier run of the item has left there."""
     # Pytest has copied those of the item into the report, and copies them again when it is torn down.
     for kept in (item.user_properties, report.user_properties):
         kept[:] = [entry for entry in kept if entry[0] not in _NAMES] + properties
@@ -280,27 +288,32 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
     notes = notes_of(item)
     notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
+def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
+    """The id of the gone case whose snapshot, on disk or in a git revision, shows what a new case sends."""
+    folders = item.session.stash.setdefault(_old_names_key, {})
+    folder = item.snapshot_folder
+    if folder not in folders:
+        paths = sorted(folder.glob("*.yaml")) if revision is None else revision.yaml_files(folder)
+        unused = unused_snapshots(paths, item.parent.stems)
+        folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
+    path = folders[folder].get(written_sha256(comparison.sent))
+    return None if path is None else old_name(path, item.snapshot_stem)
+
+
 def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
     path = shown_snapshot(comparison.path, item.config.rootpath, item.config.stash[options_key].against)
     command = accepting_command(item)
+    lines = "\n".join(comparison.lines(path, command))
     if comparison.stored is None:
         renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
-        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\nThere is no {path}."
-        return f"{text}\nTo write it, for review: {command}" if command else text
-    from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
-
-    problem = f"\n\nThe snapshot {comparison.problem}." if comparison.problem else ""
-    text = (
-        f"what is sent to {item.provider_name} is not what its snapshot says{problem}\n\n"
-        f"{path}\n{diff_text(comparison.difference)}"
-    )
-    return f"{text}\n\nTo accept it: {command}" if command else text
+        return f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n{lines}"
+    return f"what is sent to {item.provider_name} is not what its snapshot says\n\n{lines}"
 
 
 def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
@@ -333,16 +346,10 @@ def _snapshot_of_test(
 
 
 def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
-    """How a comparison ended that failed.
-
-    Args:
-        item: the test.
-        comparison: what was compared.
-        renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
-    """
+    """How a comparison ended that failed; see `SnapshotResult`."""
     stored, sent = comparison.stored, comparison.sent
     keeps = item.config.stash.get(all_results_key, False)
-    stored_data, sent_data = (_data(stored), _data(sent)) if comparison.has_data else (stored, sent)
+    stored_data, sent_data = _data(stored), _data(sent)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",
@@ -364,17 +371,15 @@ def _data(text: str | None) -> Any:
         return text
 
 
-# What is given to an agent or a plain function; what these send of it is not known.
-_UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
-
-
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
     """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
 
-    Returns:
-        The cost; `None` if one of them shows no prompt, or is nested too deeply to be read.
+    Without a cost if one of them shows no prompt, or is nested too deeply to be read.
     """
-    before, after = dict(_requests(stored)), dict(_requests(sent))
+    # Most cases are what their snapshots say.
+    from pytest_chatprompt.snapshots.diff import requests_of  # noqa: PLC0415
+
+    before, after = (dict(requests_of(data)) if isinstance(data, Mapping) else {} for data in (stored, sent))
     if not before or not after:
         return None
     try:
@@ -386,27 +391,12 @@ def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
     return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
 
 
-def _requests(data: Any) -> Iterator[tuple[str, SentRequest]]:
-    """The requests that a snapshot shows, each with its place."""
-    if not isinstance(data, Mapping):
-        return
-    several = data.get("requests")
-    entries = [("", data)]
-    if isinstance(several, list):
-        entries = [(f"requests[{index}].", entry) for index, entry in enumerate(several)]
-    for place, entry in entries:
-        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str):
-            yield place, SentRequest(entry["endpoint"], entry.get("request"))
-    given = {key: data[key] for key in _UNSENT_KEYS if key in data}
-    if given and not isinstance(several, list):
-        yield "given", SentRequest("", given)
-
-
-def _first_break(before: Mapping[str, SentRequest], after: Mapping[str, SentRequest]) -> str | None:
+def _first_break(before: Mapping[Any, SentRequest], after: Mapping[Any, SentRequest]) -> str | None:
     """The first place where a request differs from its snapshot; new and removed requests do not count."""
-    for place, stored in before.items():
-        sent = after.get(place)
+    for path, stored in before.items():
+        sent = after.get(path)
         broken = None if sent is None or not sent.endpoint else find_break(stored, sent)
         if broken is not None:
+            place = f"requests[{path[1]}]." if len(path) > 1 else ""
             return f"{place}{broken}" if broken == "endpoint" else f"{place}request.{broken}"
     return None

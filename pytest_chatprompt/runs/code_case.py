@@ -37,12 +37,8 @@ def request_of_case(
 ) -> ProviderRequest:
     """The request that is built from the fixture `eval_case`.
 
-    Args:
-        request: of the fixture `eval_request`.
-        case: read from an eval file, or made in code: then its files are looked for beside the module of the test, and
-            the guideline patterns of the ini value count, if it has none of its own.
-        provider_name: finds the name of the provider, whose own settings count; called if the case has settings.
-        existing_providers: finds the names of all providers.
+    The files of a case that was made in code are looked for beside the module of its test, and the guideline patterns
+    of the ini value count if it has none of its own.
     """
     __tracebackhide__ = True
     from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
@@ -92,14 +88,7 @@ def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
 def response_in_test(
     request: pytest.FixtureRequest, provider_request: ProviderRequest, provider: Provider, api: EvalAPI
 ) -> ProviderResponse:
-    """Send a request in an ordinary test, and get the response.
-
-    Args:
-        request: of the fixture `eval_response`.
-        provider_request: the fixture `eval_request`.
-        provider: the fixture `eval_provider`.
-        api: the fixture `eval_api`, which captures, records and replays what is sent as all else in the test.
-    """
+    """Send a request in an ordinary test, and get the response."""
     __tracebackhide__ = True
     from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
         call_provider,
@@ -127,13 +116,7 @@ def _fail(text: str) -> NoReturn:
 
 
 def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable[[], Iterable[str]]) -> None:
-    """Refuse settings under the name of an unknown provider.
-
-    Args:
-        case: its settings, merged with the file's.
-        used_name: the name by which the provider was asked for, which need not have a fixture.
-        find_providers: gives the names of all providers that have one; called for a name that is not built in.
-    """
+    """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
 

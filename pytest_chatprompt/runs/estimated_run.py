@@ -16,13 +16,12 @@ from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tok
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
+from pytest_chatprompt.runs.usage_summary import total
 from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
@@ -47,12 +46,7 @@ _CONTAINERS: Final = ("generationConfig", "inferenceConfig", "options")
 
 @dataclass(eq=False)
 class EstimatedRun:
-    """Estimates what a live run would cost.
-
-    Args:
-        config: the run's configuration.
-        redactor: the secrets of the run.
-    """
+    """Estimates what a live run would cost."""
 
     config: pytest.Config
     redactor: Redactor
@@ -95,15 +89,11 @@ class EstimatedRun:
         return run
 
     def add(self, item: EvalItem, case: LiveCase) -> None:
-        """Estimate the answers to a case, and what its judge is asked.
-
-        Raises:
-            ReplayError: its recording is unreadable.
-        """
-        if self.config.stash[options_key].replay and _is_recorded(case):
-            self._replayed += 1
-        else:
-            self._estimates[item.provider_name] += [estimate_cost(case.compared)] * case.repeat
+        """Estimate the answers to a case, and what its judge is asked."""
+        recorded = len(case.recorded_numbers())
+        self._replayed += recorded == case.repeat
+        if recorded < case.repeat:
+            self._estimates[item.provider_name] += [estimate_cost(case.compared)] * (case.repeat - recorded)
         if case.judging is None:
             return
         # Most runs have no judge.
@@ -145,36 +135,17 @@ class EstimatedRun:
             tests = count(self._others, "test")
             yield f"Not estimated, since only running shows what it sends: {tests} with eval_api."
         budget = self.config.stash[options_key].budget_usd
-        total = sum(estimate.cost_usd or 0.0 for estimate in self._all())
-        if budget is not None and total > budget:
+        if budget is not None and sum(estimate.cost_usd or 0.0 for estimate in self._all()) > budget:
             yield f"That is more than the budget of {dollars(budget)}."
 
 
-def _is_recorded(case: LiveCase) -> bool:
-    """Whether a replayed run would send nothing for a case."""
-    with use_context(SendContext(is_offline=True, is_priced=False)):
-        recording = case.place.open(getattr(case.provider, "base_url", None))
-        if recording is None or case.place.recorded_response(recording, case.compared) is not None:
-            return recording is not None
-        try:
-            for sent in case.compared.sent:
-                recording.take(sent)
-        except ReplayError:
-            return False
-    return bool(case.compared.sent)
-
-
 def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
-    known = [estimate.cost_usd for estimate in estimates if estimate.cost_usd is not None]
-    unknown = len(estimates) - len(known)
-    cost = dollars(sum(known)) if known or not unknown else ""
-    more = f"{unknown} unknown" if unknown else ""
     return (
         name,
         str(len(estimates)),
         str(sum(estimate.input_tokens for estimate in estimates)),
         str(sum(estimate.output_tokens for estimate in estimates)),
-        " + ".join(filter(None, (cost, more))),
+        total([estimate.cost_usd for estimate in estimates], dollars),
     )
 
 
@@ -201,7 +172,7 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
         return CostEstimate(
             cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"
         )
-    total = CostEstimate()
+    estimates = [CostEstimate()]
     for sent in exchange.sent:
         billing = billing_of_sent(sent) if exchange.prepared is None else exchange.prepared.billing
         if billing is None:
@@ -209,13 +180,14 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
             continue
         input_tokens, output_tokens = estimate_tokens(count_characters(sent)), _most_output(read_body(sent.body))
         cost = billing.cost_usd(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens))
-        total = CostEstimate(
-            total.input_tokens + input_tokens,
-            total.output_tokens + output_tokens,
-            None if cost is None or total.cost_usd is None else total.cost_usd + cost,
-            total.why_unknown or billing.why_unknown(),
-        )
-    return total
+        estimates.append(CostEstimate(input_tokens, output_tokens, cost, billing.why_unknown()))
+    costs = [estimate.cost_usd for estimate in estimates]
+    return CostEstimate(
+        sum(estimate.input_tokens for estimate in estimates),
+        sum(estimate.output_tokens for estimate in estimates),
+        None if None in costs else sum(filter(None, costs)),
+        next((estimate.why_unknown for estimate in estimates if estimate.why_unknown), ""),
+    )
 
 
 def _most_output(body: Any) -> int:

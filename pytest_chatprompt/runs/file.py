@@ -17,12 +17,13 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.lint import find_literal_template
-from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_file, written_cases
-from pytest_chatprompt.errors import EvalFileError, SnapshotError
+from pytest_chatprompt.cases.loader import DEFAULT_TARGET, InvalidCase, LoadedCase, load_eval_file, written_cases
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
+from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ class EvalFile(pytest.Module):
         names: list[tuple[str, str]] = []
         self._names = names
         items = [item for case in cases for item in self._items(case, names)]
-        # Runs of pytest-repeat share a name.
-        self._refuse_equal_names(items)
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
         stems = dict(zip(labels, snapshot_stems(labels), strict=True))
         for item in items:
@@ -127,7 +126,27 @@ class EvalFile(pytest.Module):
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
+        self._warn_of_default_target(written)
         return items
+
+    def _warn_of_default_target(self, cases: Iterable[EvalCase]) -> None:
+        """Warn if AgentV would send cases that name no provider to another one than this run, and nobody has chosen."""
+        options, root = self.config.stash[options_key], self.config.rootpath
+        case = next((case for case in cases if case.provider is None), None)
+        is_chosen = options.provider is not None or self.config.getini("chatprompt_provider")
+        if case is None or is_chosen or find_agentv_file("targets.yaml", self.path.parent, root) is None:
+            return
+        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+
+        default = Targets.of(self.config).describe_default(self.path.parent, options.default_provider)
+        if default:
+            position = case.origin.position_of_provider(DEFAULT_TARGET) or case.origin.position
+            text = (
+                f"AgentV would send the cases that name no other target to {default}, but they are sent to "
+                f"{options.default_provider}; set the ini value chatprompt_provider to {DEFAULT_TARGET!r}, which is "
+                f"that target, or to {options.default_provider!r}"
+            )
+            self._shared.file_warnings.append(Diagnostic(case.origin.shown_path, *position, text))
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
@@ -182,19 +201,6 @@ class EvalFile(pytest.Module):
                 by_stem[folder][normalized_name(path.stem)].append(path)
         return by_stem[folder][normalized_name(self.path.stem)]
 
-    def _refuse_equal_names(self, items: Iterable[EvalItem]) -> None:
-        """Refuse items of different rows with one name: `a-b` may be the row `a-b`, or the row `a` with a parameter."""
-        rows: dict[tuple[str, str], str | None] = {}
-        for item in items:
-            if not isinstance(item.case, EvalCase):
-                row_id = item.case.row_id
-                first = rows.setdefault((item.case.id, item.label), row_id)
-                if first != row_id:
-                    raise self.CollectError(
-                        f"{item.nodeid}: the rows {first!r} and {row_id!r} have the same name once a provider or "
-                        "parameters are added; rename one of them"
-                    )
-
     def _items(self, case: LoadedCase, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to those that are defined."""
         options = self.config.stash[options_key]
@@ -217,12 +223,8 @@ class EvalFile(pytest.Module):
         """The templates of a case, at least one.
 
         Cases that go through the same provider have the same combinations of parameters, and so have the files of one
-        folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
-
-        Args:
-            provider_name: the provider that the case goes through.
-            in_id: whether its name is part of the node id, as it is where the case has several.
-            has_row: whether a row is part of the node id; `callspec_of_row` puts it there.
+        folder, where the same fixtures apply. So pytest is asked once for each folder and provider. The name of the
+        provider is part of the node id where the case has several, and that of the row where it has rows.
         """
         known = self._templates_owner.stash.setdefault(_templates_key, {})
         key = (provider_name, in_id, has_row)
@@ -311,23 +313,13 @@ def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
     return InvalidCase(case.id, tags, case.line, error, case.row_id)
 
 
-# pytest-repeat numbers the runs of a test with this parameter, the last of all.
-_REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
 _Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
 def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
-    """The parameters of a template, with the name of a row in their id.
-
-    Args:
-        template: made with `has_row`, unless the name is `None`.
-        row_name: the name of the row; `None` for an item without one.
-
-    Returns:
-        What the constructor of a function item takes; `None` for no parameters.
-    """
+    """The parameters of a template, with the name of a row in their id; `None` for no parameters."""
     callspec: Any = getattr(template, "callspec", None)
     if row_name is None:
         return callspec
@@ -338,19 +330,10 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
 
 
 def snapshot_parameters(template: pytest.Function) -> str:
-    """What the parameters of a function item add to the name of its snapshot; `""` for nothing.
-
-    That is what pytest puts into the bracket of its own name, without the step of pytest-repeat: all runs of one case
-    compare with one snapshot.
-    """
+    """The parameters of a template as they stand in the name of its snapshot: as in the bracket of pytest's own."""
     # Only parametrized items have it, and pytest has no public name for it.
     callspec: Any = getattr(template, "callspec", None)
-    whole = "" if callspec is None else str(callspec.id)
-    step: Any = callspec.params.get(_REPEAT_PARAMETER) if whole else None
-    if step is None:
-        return whole
-    repeat_id = f"{step + 1}-{template.config.getoption('count')}"
-    return whole.removesuffix(repeat_id).removesuffix("-")
+    return "" if callspec is None else str(callspec.id)
 
 
 def fixture_info(template: pytest.Function) -> Any:
@@ -367,16 +350,15 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
     if _response_fixtures_key not in template.stash:
         # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
         definitions = fixture_info(template).name2fixturedefs
-        users = {RESPONSE_FIXTURE}
-        while True:
+        users: set[str] = set()
+        more = {RESPONSE_FIXTURE}
+        while more:
+            users |= more
             more = {
                 name
                 for name, overrides in definitions.items()
                 if name not in users and any(users & set(definition.argnames) for definition in overrides)
             }
-            if not more:
-                break
-            users |= more
         template.stash[_response_fixtures_key] = tuple(
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )

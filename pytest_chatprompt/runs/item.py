@@ -100,9 +100,10 @@ def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> Non
 
     Args:
         item: the test.
-        kind: `asserted`, `sent` or `replayed`.
+        kind: `asserted`, `written`, `sent` or `replayed`.
         path: of the file.
-        content: what of it: nothing, hashes of requests, or the number and the hash of each replayed request.
+        content: what of it: nothing, the hash of its data or of its requests, or for each replayed one its number and
+            hash.
     """
     item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
 

@@ -30,18 +30,17 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
-from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.sending import send_once
+from pytest_chatprompt.live.pool import RequestFuture, RequestPool
+from pytest_chatprompt.live.send_or_replay import send_or_replay
 from pytest_chatprompt.options import Options
-from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.context import current_context, use_context
+from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.runs.item import EvalItem, add_uses
+from pytest_chatprompt.runs.live_workers import StopWatcher
 from pytest_chatprompt.runs.recordings import record_answer, record_repeats
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
-from pytest_chatprompt.runs.stop_signal import StopWatcher
-from pytest_chatprompt.runs.usage import budget_key, early_answers_key, not_sent_ahead_key
+from pytest_chatprompt.runs.usage_summary import not_sent_ahead_key, run_notes_key
 from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
@@ -60,10 +59,8 @@ _FIRST: Final = -1
 # that wait take memory.
 _MOST_HELD: Final = 1_000
 _ROUNDS_HELD: Final = 16
-# A fixture that asks for no others has nothing that ends with the test, unless it has code after its `yield`.
-_HARMLESS: Final = frozenset({"eval_case", "eval_request"})
-# Such a fixture ends nothing itself.
-_ENDLESS: Final = _HARMLESS | {"eval_api", "request"}
+# A fixture that asks for no others than these has nothing that ends with it, unless it has code after its `yield`.
+_ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"})
 # Whose fixtures no provider of a project can depend on.
 _OURS: Final = ("pytest_chatprompt.", "syrupy")
 
@@ -74,23 +71,21 @@ class _HeldItem:
 
     Args:
         item: the item.
-        reports: of its phases, to be logged in its turn.
-        answers: what it waits for; `None` if it was not sent, or in its test.
+        case: what is to be sent once its test has passed; `None` for nothing.
         finish: grades the answers.
         asks: whether a fixture or a hook of the project asks for the answer.
         funcargs: the values of its fixtures, for hooks that look at them.
+        reports: of its phases, to be logged in its turn.
+        answers: what it waits for; `None` if it was not sent, or in its test.
     """
 
     item: EvalItem
-    reports: list[pytest.TestReport]
-    answers: CaseAnswers | None = None
+    case: LiveCase | None = None
     finish: Callable[[], None] | None = None
     asks: bool = False
     funcargs: dict[str, Any] = field(default_factory=dict)
-
-    def is_ready(self) -> bool:
-        """Whether its reports can be logged without waiting."""
-        return self.answers is None or self.answers.is_ready()
+    reports: list[pytest.TestReport] = field(default_factory=list)
+    answers: CaseAnswers | None = None
 
 
 class LiveRun:
@@ -124,20 +119,18 @@ class LiveRun:
         self._router = router
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
-        # What the item that runs its first pass is going to wait for.
-        self._next: tuple[LiveCase, Callable[[], None], bool, dict[str, Any]] | None = None
+        # The item that runs its first pass, if it is to be sent after that.
+        self._next: _HeldItem | None = None
         # The item that runs its second pass.
         self._graded: _HeldItem | None = None
-        # The values of session-scoped fixtures that are set up once.
-        self._lasting: list[object] = []
-        # What fixtures of the item that runs have returned that only know its case.
-        self._returned: list[object] = []
+        # Ends what this thread sends.
+        self._cancellation = Cancellation()
         # Whether fixtures that are not this plugin's end with the item that runs, or later but before the run does.
         self._ends_with_test = self._ends_before_run = False
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
         self._progress_at = time.monotonic()
-        self._stop_watcher = StopWatcher.for_worker(config, self._stop)
+        self._stop_watcher = StopWatcher(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
 
     @classmethod
@@ -152,11 +145,11 @@ class LiveRun:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Run an item, then log what is ready. Before an ordinary test all is: it may change what requests need."""
         # What a test sends in its own thread costs too.
-        in_budget = use_context(current_context()._replace(budget=self.budget, order=_FIRST))
+        in_budget = current_context()._replace(budget=self.budget, order=_FIRST)
         if not isinstance(item, EvalItem):
-            with in_budget:
+            with use_context(in_budget):
                 return (yield)
-        with in_budget, uncaptured():
+        with use_context(in_budget._replace(cancellation=self._cancellation)), uncaptured():
             result = yield
         if self._graded is None:
             self._log_ready(item.session, nextitem)
@@ -173,12 +166,12 @@ class LiveRun:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._next = None
-        self._returned.clear()
         self._ends_with_test = False
-        held = _HeldItem(item, runtestprotocol(item, log=False, nextitem=following))
-        if self._next is not None and all(report.passed for report in held.reports):
-            case, held.finish, held.asks, held.funcargs = self._next
-            held.answers = CaseAnswers(self.pool, next(self._orders), case, self._router)
+        reports = runtestprotocol(item, log=False, nextitem=following)
+        held, self._next = self._next or _HeldItem(item), None
+        held.reports = reports
+        if held.case is not None and all(report.passed for report in reports):
+            held.answers = CaseAnswers(self.pool, next(self._orders), held.case, self._router)
         self._held.append(held)
 
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
@@ -211,19 +204,13 @@ class LiveRun:
         if self._graded is not None:
             item.session._setupstate.teardown_exact(item)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
-        """Note what fixtures give that is not ended with the test."""
-        value = yield
-        if request.scope == "session":
-            if fixturedef.params is None:
-                self._lasting.append(value)
-        elif _HARMLESS.issuperset(fixturedef.argnames) and not inspect.isgeneratorfunction(fixturedef.func):
-            self._returned.append(value)
-        elif _has_end(fixturedef):
-            self._ends_with_test |= request.scope == "function"
-            self._ends_before_run |= request.scope != "function"
-        return value
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
+        """Note whether something ends with the test, or before the run does."""
+        if request.scope == "function":
+            self._ends_with_test |= _may_end(fixturedef)
+        elif request.scope != "session" or fixturedef.params is not None:
+            self._ends_before_run |= _may_end(fixturedef)
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
         """Log the items whose answers are there, in the order of the run; wait if nothing may be sent meanwhile."""
@@ -234,12 +221,16 @@ class LiveRun:
             self.pool.resume()
         while self._held and not (session.shouldfail or session.shouldstop):
             must_wait = not goes_on or len(self._held) >= self._most_held
-            if must_wait or self._held[0].is_ready():
+            if must_wait or self._is_first_ready():
                 self._log(self._held[0], nextitem)
             elif self.pool.waiting >= self._concurrency:
-                self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._held[0].is_ready())
+                self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._is_first_ready())
             else:
                 return
+
+    def _is_first_ready(self) -> bool:
+        answers = self._held[0].answers
+        return answers is None or answers.is_ready()
 
     def _log(self, held: _HeldItem, nextitem: pytest.Item | None) -> None:
         item = held.item
@@ -291,9 +282,8 @@ class LiveRun:
         self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
     ) -> bool:
         """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
-        lasts = any(value is provider for value in (*self._lasting, *self._returned))
         is_alone = not (self._ends_with_test or self._ends_before_run)
-        reason = why_in_its_test(item, provider, compared, judging, api, lasts=lasts, is_alone=is_alone)
+        reason = why_in_its_test(item, provider, compared, judging, api, is_alone=is_alone)
         if reason is not None:
             item.stash[not_sent_ahead_key] = reason if self._concurrency > 1 else None
         return reason is not None
@@ -308,8 +298,10 @@ class LiveRun:
             # An unreadable recording is an error of this test.
             case.recorded_numbers()
         item.awaits_answer = True
-        has_hooks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls())
-        self._next = case, finish, has_hooks or bool(item.response_fixtures), item.funcargs
+        asks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls() or item.response_fixtures)
+        # Pytest shows the fixture `eval_response` where it sets it up.
+        asks |= item.config.getoption("setupshow", False)
+        self._next = _HeldItem(item, case, finish, asks, item.funcargs)
 
     def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
         """The answers that an item waits for, in its second pass; `None` in its first one.
@@ -332,21 +324,14 @@ class LiveRun:
         """
         __tracebackhide__ = True
         answers = self.answers_of(item, case.compared)
-        if answers is not None:
-            self.wait_for_first(answers.futures.values())
-            return self.judged(answers, 1)
-        if not isinstance(case.provider, ChatProvider):
-            self.pool.resume()
-            return case.send(self._router, api=api)
-        future = self.pool.submit(_FIRST, partial(case.send, self._router, api=api), case.provider)
-        return result_of(self.wait_for_first([future]).pop())
-
-    def send_repeats(self, case: LiveCase) -> CaseAnswers:
-        """Send a repeated case while its test runs."""
-        return CaseAnswers(self.pool, _FIRST, case, self._router)
+        if answers is None:
+            return self.send_here(case, 1, api)
+        self.wait_for_first(answers.futures.values())
+        return self.judged(answers, 1)
 
     def send_here(self, case: LiveCase, number: int, api: EvalAPI) -> LiveResponse:
-        """Send one request of a repeated case in this thread."""
+        """Send one request of a case in this thread, while its test runs."""
+        __tracebackhide__ = True
         self.pool.resume()
         return case.send(self._router, number, api)
 
@@ -371,15 +356,11 @@ class LiveRun:
         __tracebackhide__ = True
         from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
 
-        asks = judge_asks(judging, live.response, live.recording, partial(send_once, place, self._router))
-        if isinstance(judging.judge, AgentProvider):
-            # An agent is a process that Ctrl-C has to end, which arrives in this thread.
-            self.pool.resume()
-            votes = [ask() for ask in asks]
-        else:
-            futures = [self.pool.submit(_FIRST, ask, judging.judge) for ask in asks]
-            self.wait_for_all(futures)
-            votes = [result_of(future) for future in futures]
+        self.pool.resume()
+        votes = [
+            ask()
+            for ask in judge_asks(judging, live.response, live.recording, partial(send_or_replay, place, self._router))
+        ]
         return live._replace(judging=judging, votes=votes_by_question(judging, votes))
 
     def be_quiet(self) -> None:
@@ -402,12 +383,6 @@ class LiveRun:
                 future.abandon()
             raise
         return {future for future in futures if future.done()}
-
-    def wait_for_all(self, futures: Collection[RequestFuture[T]]) -> None:
-        """Wait until some requests have ended; a test that ends meanwhile ends all of them."""
-        left = set(futures)
-        while left:
-            left -= self.wait_for_first(left)
 
     def _wait_while(self, goes_on: Callable[[], bool], futures: Collection[RequestFuture[Any]] = ()) -> None:
         """Wait, and show now and then that it does."""
@@ -451,12 +426,16 @@ class LiveRun:
         """Send nothing more when the run ends; record the answers of cases that were not graded."""
         self.cancel()
         self._stop_watcher.close()
+        notes = self._config.stash[run_notes_key] = []
         if self.budget is not None:
-            spent, limit = dollars(self.budget.spent_usd), dollars(self.budget.limit_usd)
-            self._config.stash[budget_key] = f"Spent {spent} of the budget of {limit}."
-        self._record_early_answers()
+            notes.append(f"Spent {dollars(self.budget.spent_usd)} of the budget of {dollars(self.budget.limit_usd)}.")
+        count = self._record_early_answers()
+        if count:
+            answers = "answer, for a case that" if count == 1 else "answers, for cases that"
+            notes.append(f"Recorded {count} more {answers} did not run.")
 
-    def _record_early_answers(self) -> None:
+    def _record_early_answers(self) -> int:
+        """Record the answers that have come and were not graded; gives how many were recorded."""
         held = [each.answers for each in self._held if each.answers is not None]
         wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
         count = 0
@@ -469,7 +448,7 @@ class LiveRun:
                 # An answer that would fail its case is not recorded.
                 with suppress(ProviderError):
                     count += record_answer(answers.case.place, live, self._redactor)
-        self._config.stash[early_answers_key] = count
+        return count
 
     def _stop(self) -> None:
         """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""
@@ -480,6 +459,7 @@ class LiveRun:
     def cancel(self) -> None:
         """Send nothing more, and break off the requests in flight."""
         self.pool.cancel()
+        self._cancellation.cancel()
 
 
 class _TwoPasses:
@@ -497,7 +477,7 @@ class _TwoPasses:
         return True
 
 
-def _has_end(fixturedef: Any) -> bool:
+def _may_end(fixturedef: Any) -> bool:
     """Whether a fixture of the project may undo something when it ends."""
     function = fixturedef.func
     if function.__module__.startswith(_OURS):

@@ -5,9 +5,8 @@ From the first eval item on, nothing leaves the process between tests either, un
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Generator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -19,18 +18,15 @@ from pytest_chatprompt.capture.guard import (
     ConnectionAttempts,
     Owner,
     guard_network,
-    leave_blocked,
     lift,
     run_as,
     run_for_all,
     run_in_test,
-    take_report_of_forks,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
-from pytest_chatprompt.wording import visible_line
 
 
 @dataclass(eq=False)
@@ -51,8 +47,6 @@ class NetworkHooks:
     _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
     # Between tests, from the first eval item on.
     _between: ConnectionAttempts | None = None
-    # Once the run has ended.
-    _session: pytest.Session | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -104,17 +98,11 @@ class NetworkHooks:
         """Block the network between tests from now on; programs may be started there as before."""
         if self._between is not None:
             return
-        threads_before = set(threading.enumerate())
         hosts = self.config.stash[options_key].allowed_hosts
         guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
-        between = self._between = guard.__enter__()
-
-        def end() -> None:
-            guard.__exit__(None, None, None)
-            # Python waits for some of them before it exits, such as a timer's.
-            leave_blocked(set(threading.enumerate()) - threads_before, between)
-
-        self.config.add_cleanup(end)
+        stack = ExitStack()
+        self._between = stack.enter_context(guard)
+        self.config.add_cleanup(stack.close)
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
         """Describe a blocked connection whose error the item's code swallowed.
@@ -135,8 +123,6 @@ class NetworkHooks:
             text = f"the program {attempts.programs[0]} was not started: this is an offline run"
         if text:
             text += attempts.callers[(*attempts.blocked, *attempts.programs)[0]].describe()
-        elif attempt := take_report_of_forks(self._owner):
-            text = f"a forked process tried to {attempt}: this is an offline run"
         attempts.blocked.clear()
         attempts.programs.clear()
         return "" if is_failed else text
@@ -149,25 +135,12 @@ class NetworkHooks:
             attempt: what was tried: `send POST https://api.example/`.
         """
         attempt = self.redactor.redact(attempt)
-        if (node_id, attempt) in self.late:
-            return
-        self.late.append((node_id, attempt))
-        if self._session is not None:
-            # The summary may have been shown.
-            print(visible_line(f"pytest-chatprompt: {_describe(node_id, attempt)}; it was blocked"), file=sys.stderr)
-            self._fail(self._session)
+        if (node_id, attempt) not in self.late:
+            self.late.append((node_id, attempt))
 
     def end(self, session: pytest.Session) -> None:
-        """Fail a run in which something was tried; from now on it is told at once."""
-        if attempt := take_report_of_forks(Owner("", self.tell)):
-            self.tell("", attempt)
-        if self.late:
-            self._fail(session)
-        self._session = session
-
-    @staticmethod
-    def _fail(session: pytest.Session) -> None:
-        if session.exitstatus == pytest.ExitCode.OK:
+        """Fail a run in which something was tried."""
+        if self.late and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

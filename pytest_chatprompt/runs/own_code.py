@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner, take_report_of_forks
-from pytest_chatprompt.errors import CaptureWarning
+from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner
+from pytest_chatprompt.errors import CaptureWarning, PayloadWarning
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.providers.context import Budget
+    from pytest_chatprompt.providers.response import Finding
     from pytest_chatprompt.snapshots.masks import Masks
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
 
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
@@ -39,6 +42,7 @@ class OwnCodeCapture:
 
     Attributes:
         has_passed: whether the call phase of the test has passed.
+        findings: what preflight has found in its requests.
         masks: for what reports show of its requests; `None` in a run without reports.
     """
 
@@ -68,9 +72,9 @@ class OwnCodeCapture:
             self._budget = LiveRun.of(item.config).budget
         self.api.recording = None if place is None else place.open()
         self._place = place if self.api.recording is not None else None
-        if self._budget is not None:
-            # It sees what is sent.
-            self.api.recording = self.api.recording or OpenRecording(sends=True)
+        if options.live:
+            # It sees what is sent, and what models reply.
+            self.api.recording = self.api.recording or OpenRecording(sends=True, is_kept=False)
             self.api.recording.budget = self._budget
         self.has_passed = False
         self.masks: Masks | None = None
@@ -80,6 +84,8 @@ class OwnCodeCapture:
         self._attempts = ConnectionAttempts()
         self._owner = running_owner() or Owner(item.nodeid, tell)
         self._reported_errors = 0
+        self._checked_requests = 0
+        self.findings: list[Finding] = []
         # The variables of this process before the test, and those that it has during the test.
         self._environment: tuple[dict[str, str], dict[str, str]] = ({}, {})
 
@@ -129,10 +135,11 @@ class OwnCodeCapture:
                 threads = self._owner.leave_threads()
         finally:
             if self._place is not None and self.api.recording is not None:
-                from pytest_chatprompt.runs.usage import add_replayed  # noqa: PLC0415
+                from pytest_chatprompt.runs.usage_summary import add_replayed  # noqa: PLC0415
 
                 add_replayed(self._item, self._place.path, self.api.recording)
                 self._place.save(self.api.recording, self.api.redactor)
+        self._add_usage()
         if self._note_sent is not None:
             self._note_sent(self.api.sent)
         for name, place in threads:
@@ -144,6 +151,44 @@ class OwnCodeCapture:
                 ),
                 stacklevel=1,
             )
+
+    def warn_of_findings(self) -> str:
+        """Warn of what preflight finds in the requests, once for each finding.
+
+        Returns:
+            The text of the first warning that a filter makes an error; `""` for none.
+        """
+        entries = self.api.log[self._checked_requests :]
+        if not entries:
+            return ""
+        from pytest_chatprompt.capture.offline_api import preflight_requests  # noqa: PLC0415
+
+        self._checked_requests += len(entries)
+        error = ""
+        for finding in preflight_requests(entry.request for entry in entries):
+            if finding not in self.findings:
+                self.findings.append(finding)
+                try:
+                    self._item.warn(finding.to_warning())
+                except PayloadWarning as warning:
+                    error = error or f"PayloadWarning: {warning}"
+        return error
+
+    def answers(self) -> list[ModelAnswer]:
+        """What became of each request to a model so far; empty in a run that neither sends nor replays."""
+        if self.api.recording is None:
+            return []
+        from pytest_chatprompt.capture.recording.model_answers import model_answers  # noqa: PLC0415
+
+        return model_answers(self.api.recording)
+
+    def _add_usage(self) -> None:
+        """Put what the test has used into its user properties, but for what was replayed."""
+        sent = [answer.response for answer in self.answers() if not answer.is_replayed]
+        if sent:
+            from pytest_chatprompt.runs.usage_summary import OWN_CODE, add_usage  # noqa: PLC0415
+
+            add_usage(self._item, OWN_CODE, *sent, requests=len(sent))
 
     def _restore_environment(self) -> None:
         """Undo what a `monkeypatch` has put back that was made before the capture: the variables during the test."""
@@ -168,8 +213,8 @@ class OwnCodeCapture:
             # The test may still go on without it; the next phase reports it.
             return ""
         text = ""
-        if self.api.replay_errors:
-            text = str(self.api.replay_errors[0])
+        if self.api.errors:
+            text = str(self.api.errors[0])
         elif self.api.unanswered:
             text = unanswered_message(self.api.unanswered[0])
         elif self._attempts.blocked:
@@ -178,24 +223,13 @@ class OwnCodeCapture:
                 f"a connection to {target} was blocked{self._attempts.callers[target].describe()}: eval_api answers "
                 "HTTP requests only; add the host to chatprompt_allowed_hosts if the test may reach it"
             )
-        elif attempt := take_report_of_forks(self._owner):
-            text = (
-                f"a forked process tried to {attempt}, which cannot be captured; start the process anew ('spawn'), "
-                "with the variables of eval_api.environ"
-            )
         elif errors := self.api.children.errors[self._reported_errors :]:
             text = f"a request of a child process failed: {errors[0]}"
-        elif has_passed and call.when == "teardown" and self.has_passed and (replies := self.api.unused_replies):
+        elif has_passed and call.when == "teardown" and self.has_passed:
             # Not earlier: the tear-down of a fixture may have taken one.
-            text = unused_replies_message(len(replies))
+            text = self.api.reply_queue.describe_waiting()
         self._reported_errors = len(self.api.children.errors)
-        self.api.replay_errors.clear()
+        self.api.errors.clear()
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
         return text
-
-
-def unused_replies_message(count: int) -> str:
-    """The error text for queued replies that no request has taken."""
-    replies = "a reply" if count == 1 else f"{count} replies"
-    return f"eval_api.reply queued {replies} that no request has taken; remove them, or send their requests"

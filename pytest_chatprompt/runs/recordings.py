@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,14 +13,14 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
-from pytest_chatprompt.live.answers import LiveResponse
-from pytest_chatprompt.live.sending import SentExchange, was_replayed
+from pytest_chatprompt.live.answers import LiveResponse, requests_of
+from pytest_chatprompt.live.send_or_replay import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.runs.item import note_use
-from pytest_chatprompt.runs.own_assertions import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.runs.own_snapshots import command_for
+from pytest_chatprompt.runs.snapshot_fixture import command_for
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
@@ -30,22 +30,11 @@ if TYPE_CHECKING:
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
-    """Where the recording of a test is, and what this run does with it.
-
-    Args:
-        item: the test.
-        folder: of its snapshot.
-        stem: the file name of its snapshot, without extension.
-        masks: the fixture `eval_masks`.
-    """
+    """Where the recording of a test is, by the folder and the stem of its snapshot, and what this run does with it."""
     options = item.config.stash[options_key]
     # A run that replays and sends records what it sends, so that the next one pays nothing.
-    mode = _mode(options.replay, options.live, options.record or (options.live and options.replay))
+    mode = RecordingMode(options.replay, options.live, options.record or (options.live and options.replay))
     return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
-
-
-# A live run asks for the place of each case twice, and all have the same mode.
-_mode: Final = cache(RecordingMode)
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
@@ -76,13 +65,7 @@ def raise_if_unusable(response: ProviderResponse) -> None:
 
 
 def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
-    """The recorded answer to what was compared with the snapshot; nothing is sent.
-
-    Args:
-        place: of the case's recording.
-        provider: its provider, which reads the recorded replies as it reads those of the API.
-        compared: what was compared.
-        api: its stand-in of the APIs.
+    """The recorded answer to what was compared with the snapshot; the provider reads it as it reads those of the API.
 
     Raises:
         ReplayError: nothing is recorded for it.
@@ -93,7 +76,7 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
         # Offline an endpoint need not be set.
         recording = place.open(getattr(provider, "base_url", None))
     exchange, is_replayed = replay_once(place, provider, compared, recording, api)
-    return LiveResponse(compared, exchange.response, recording, is_replayed)
+    return LiveResponse(compared, exchange.response, recording, is_replayed, requests_of(exchange))
 
 
 def replay_once(
@@ -116,10 +99,7 @@ def replay_once(
 
 
 def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
-    """Write what the API replied beside the case's snapshot, if this run records and anything was sent.
-
-    Returns:
-        Whether something was recorded.
+    """Write what the API replied beside the case's snapshot; gives whether this run records and anything was sent.
 
     Raises:
         BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
@@ -129,17 +109,9 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
 
 
 def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
-    """Write the answers of a repeated case beside its snapshot, if this run records and any was sent.
+    """Write the answers of a repeated case, by their numbers, beside its snapshot; gives how many were recorded.
 
     Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
-
-    Args:
-        place: of the case's recording.
-        answers: by their numbers.
-        redactor: removes secrets.
-
-    Returns:
-        How many answers were recorded.
     """
     if not place.mode.records:
         return 0

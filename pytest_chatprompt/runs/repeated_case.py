@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
 from pytest_chatprompt.errors import (
     BudgetError,
@@ -37,7 +36,7 @@ from pytest_chatprompt.runs.case_results import judge_results, notes_of, respons
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.runs.recordings import raise_if_unusable, record_repeats, replay_answer
 from pytest_chatprompt.runs.report_hooks import user_frames
-from pytest_chatprompt.runs.usage import (
+from pytest_chatprompt.runs.usage_summary import (
     INTERVAL_PROPERTY,
     RATE_PROPERTY,
     add_judge_usage,
@@ -100,10 +99,6 @@ class RepeatedCase:
     def run(self, live_run: LiveRun | None, api: EvalAPI) -> None:
         """Get and grade the answers, record them, then let the fixtures look at the first one.
 
-        Args:
-            live_run: sends and waits; `None` in a run that only replays.
-            api: the stand-in of the case.
-
         Raises:
             CheckFailedError: fewer answers pass than have to.
             CheckError: it cannot be said whether enough answers pass, since some could not be obtained or graded.
@@ -136,15 +131,13 @@ class RepeatedCase:
         """The answers of a live run as they arrive; those that are recorded come first if the run replays."""
         case = self.live_case
         sends = live_run.answers_of(self.item, case.compared)
-        if sends is None and not isinstance(case.provider, ChatProvider):
-            # In this thread, where Ctrl-C arrives: it has to end an agent's process.
+        if sends is None:
             recorded = case.recorded_numbers()
             for number in sorted(range(1, case.repeat + 1), key=lambda number: number not in recorded):
                 if number not in recorded and self._is_certain():
                     return
                 yield number, partial(live_run.send_here, case, number, api)
             return
-        sends = sends or live_run.send_repeats(case)
         try:
             for number, _ in sends.arriving(self._is_certain, live_run.wait_for_first):
                 yield number, partial(live_run.judged, sends, number)
@@ -174,7 +167,7 @@ class RepeatedCase:
             response = live.response
             if not response.is_awaited:
                 return
-            result = response_result(response, live.is_replayed)
+            result = response_result(response, live.is_replayed, live.requests)
             error, checks = self._grade(number, live)
         outcome: AttemptOutcome = "passed"
         problem = ""
@@ -195,9 +188,10 @@ class RepeatedCase:
             result = repeats_result(self.required, self.attempts)
             notes.repeats = result
             _add_usage(self.item, result, answers, self._errors)
-        first = self._first()
+        first = self._first
         if first is not None:
             notes.response, notes.is_replayed, notes.votes = first.response, first.is_replayed, first.votes
+            notes.requests = first.requests
         add_judge_usage(self.item, tuple(votes for live in answers for votes in live.votes))
         record_repeats(self.live_case.place, self.answers, redactor)
 
@@ -249,6 +243,7 @@ class RepeatedCase:
         counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
+    @property
     def _first(self) -> LiveResponse | None:
         """The answer with the lowest number; `None` without any."""
         return self.answers[min(self.answers)] if self.answers else None
@@ -256,7 +251,7 @@ class RepeatedCase:
     def _finish(self) -> None:
         """Let the fixtures look at the first answer, and raise what is wrong with the case."""
         __tracebackhide__ = True
-        first = self._first()
+        first = self._first
         if first is not None and not first.response.is_awaited:
             # There is no answer to check.
             if self.checks is not None:
@@ -312,22 +307,13 @@ class RepeatedCase:
 
 
 def _add_usage(
-    item: EvalItem, result: RepeatsResult, answers: Sequence[LiveResponse], errors: Iterable[ProviderError]
+    item: EvalItem, result: RepeatsResult, answers: Sequence[LiveResponse], errors: Sequence[ProviderError]
 ) -> None:
-    """Put the usage of a repeated case, and its rate, into its user properties.
-
-    Args:
-        item: the case's item.
-        result: how many answers pass.
-        answers: those that it got.
-        errors: those in place of answers.
-    """
-    sent: list[ProviderResponse | ProviderError] = [
-        *(live.response for live in answers if not live.is_replayed),
-        *errors,
-    ]
-    if sent:
-        add_usage(item, item.provider_name, *sent)
+    """Put the usage of a repeated case, and its rate, into its user properties."""
+    sent = [live for live in answers if not live.is_replayed]
+    if sent or errors:
+        requests = sum(live.requests for live in sent) + len(errors) if any(live.requests > 1 for live in sent) else 0
+        add_usage(item, item.provider_name, *(live.response for live in sent), *errors, requests=requests)
     recordings = [live.recording for live in answers if live.recording is not None]
     if recordings:
         # All recordings are of one file.

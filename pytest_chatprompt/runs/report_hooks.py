@@ -23,6 +23,7 @@ import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.runs.code_snapshots import failed_comparison, failure_text, forget_assertions, has_assertions
 from pytest_chatprompt.runs.item import (
     ENDED_EARLY,
     PACKAGE_ERRORS,
@@ -34,7 +35,6 @@ from pytest_chatprompt.runs.item import (
     text_failure,
 )
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
-from pytest_chatprompt.runs.own_assertions import failed_comparison, failure_text, forget_assertions, has_assertions
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.wording import shown_path, visible, visible_line
 
@@ -50,11 +50,7 @@ _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name
 
 @dataclass(eq=False)
 class ReportHooks:
-    """The hooks that make the reports of eval items.
-
-    Args:
-        network: knows the network access that an item swallowed.
-    """
+    """The hooks that make the reports of eval items."""
 
     config: pytest.Config
     network: NetworkHooks
@@ -189,6 +185,9 @@ def _report_own_code(
     if not capture.api.is_live:
         # AWS's SDK asks a server for credentials that it lacks: the credentials are what is missing.
         problem = _missing_variable(call) or problem
+    # A request of the set-up is one of the test.
+    finding = "" if call.when == "setup" else capture.warn_of_findings()
+    problem = problem or finding
     if problem and (call.excinfo is None or call.excinfo.errisinstance(ENDED_EARLY)):
         call.excinfo = text_failure(problem)
     report = yield

@@ -16,8 +16,6 @@ from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError, R
 from pytest_chatprompt.options import Options, all_results_key, options_key
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, RESPONSE_FIXTURE
-from pytest_chatprompt.runs.own_code import unused_replies_message
-from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -39,8 +37,8 @@ if TYPE_CHECKING:
 def run(case: CaseRun) -> None:
     """Run a case: all of it, or in a live run up to where its answer is waited for.
 
-    `send_later` queues the request. When the answer is there, `grade_answer` records and grades it; offline it only
-    reports what `grade_request` found.
+    `send_later` queues the request, unless `grade_request` refuses it. When the answer is there, `grade_answer` records
+    and grades it; offline it only reports what `grade_request` found.
 
     Raises:
         SnapshotError: what is sent differs from the snapshot, there is none, or it would hold a secret.
@@ -157,6 +155,13 @@ class CaseRun:
         """Compare what is sent with the snapshot, which may hold no secret."""
         __tracebackhide__ = True
         item = self.item
+        if self.api.log:
+            # A provider of the project's own has sent them.
+            from pytest_chatprompt.capture.offline_api import preflight_requests  # noqa: PLC0415
+
+            response = self.exchange.response
+            findings = (*response.findings, *preflight_requests(entry.request for entry in self.api.log))
+            self.exchange = self.exchange._replace(response=response.model_copy(update={"findings": findings}))
         for finding in self.exchange.response.findings:
             item.warn(finding.to_warning())
         judge = () if self.judging is None else self.judging.previews
@@ -169,8 +174,9 @@ class CaseRun:
             notes.exchange, notes.data = self.exchange, data
         if not self.options.show:
             self._assert_equal(data)
-        if self.api.unused_replies and not self.options.live:
-            raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
+        left_over = self.api.reply_queue.describe_waiting()
+        if left_over and not self.options.live:
+            raise CaptureError(left_over)
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True
@@ -195,7 +201,7 @@ class CaseRun:
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        secret = self.api.redactor.find(data, SharedByRun.of(self.item.config).reader.shared)
+        secret = self.api.redactor.find(data)
         if secret is not None:
             raise SnapshotError(
                 f"what is sent to {self.item.provider_name} holds {secret.what}, under {secret.path}; "
@@ -204,9 +210,13 @@ class CaseRun:
             )
 
     def grade_request(self) -> None:
-        """Grade the checks that look at what is sent."""
+        """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
+        __tracebackhide__ = True
         if self.checks is not None:
             self.checks.grade_request(self.exchange)
+            failure = self.checks.failure()
+            if failure is not None and self.options.live:
+                raise type(failure)(f"{failure}\n\nThe request was not sent.")
 
     def send_later(self) -> bool:
         """Whether the live run sends the case once its test is over, and grades its answer then."""
@@ -282,7 +292,7 @@ class CaseRun:
         __tracebackhide__ = True
         from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
         from pytest_chatprompt.runs.recordings import raise_if_unusable, record_answer, replay_answer  # noqa: PLC0415
-        from pytest_chatprompt.runs.usage import add_replayed, add_usage  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage_summary import add_replayed, add_usage  # noqa: PLC0415
 
         if self.first_response is not None:
             return self.first_response
@@ -300,9 +310,9 @@ class CaseRun:
             add_usage(item, item.provider_name, error)
             raise
         self._answer = live
-        notes.response, notes.is_replayed = live.response, live.is_replayed
+        notes.response, notes.is_replayed, notes.requests = live.response, live.is_replayed, live.requests
         if not live.is_replayed:
-            add_usage(item, item.provider_name, live.response)
+            add_usage(item, item.provider_name, live.response, requests=live.requests if live.requests > 1 else 0)
         if live.recording is not None:
             add_replayed(item, case.place.path, live.recording, unused=len(live.recording.others))
         if live.response.is_awaited:
@@ -320,7 +330,7 @@ class CaseRun:
         from pytest_chatprompt.live.answers import LiveResponse  # noqa: PLC0415
         from pytest_chatprompt.runs.case_checks import ask_judge  # noqa: PLC0415
         from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
-        from pytest_chatprompt.runs.usage import add_judge_usage, add_replayed  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed  # noqa: PLC0415
 
         item, place, live = self.item, self._live_case().place, self._answer
         if live is None or live.response is not response:

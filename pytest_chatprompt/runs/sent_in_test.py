@@ -31,52 +31,48 @@ def why_in_its_test(  # noqa: PLR0913 - what is known of a case
     judging: Judging | None,
     api: EvalAPI,
     *,
-    lasts: bool,
     is_alone: bool,
 ) -> str | None:
     """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then.
 
-    Args:
-        item: the item.
-        provider: its provider.
-        compared: what it sends.
-        judging: what a judge is asked; `None` for nothing.
-        api: its stand-in of the APIs.
-        lasts: whether the provider outlives the test.
-        is_alone: whether no fixture of the project ends before it.
+    `is_alone` says whether no fixture of the project ends before it.
     """
     if isinstance(provider, AgentProvider):
         # In the thread where Ctrl-C arrives.
         return "agents run one after the other"
     if judging is not None and not (isinstance(judging.judge, ChatProvider) and can_preview(judging.judge)):
         return "their judge does not prepare its requests as the providers of APIs do"
-    why = _why_by_override(item) or _why_by_mark(item) or _replaced_function()
+    why = _why_by_plugin(item)
     if why is not None or compared.prepared is not None:
         return why
     if not compared.sent:
         return "their provider makes no HTTP request that could be compared in advance"
-    if not lasts:
-        return "their provider may end with each of them: give its fixture session scope"
     if api.children.is_open:
         return "their provider needs eval_api, which ends with each of them"
     if not is_alone:
-        return "their provider is your own, and may need fixtures that end with each of them"
+        return "their provider is your own, and may need fixtures that end with each of them: give them session scope"
     return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
 
 
-def _why_by_override(item: EvalItem) -> str | None:
-    # It may send by itself.
+def _why_by_plugin(item: EvalItem) -> str | None:
+    """Why an override of the project, or another plugin, may decide on what is sent."""
     manager: Any = item.session._fixturemanager
     function = manager.getfixturedefs(RESPONSE_FIXTURE, item)[-1].func
-    if function.__module__ == "pytest_chatprompt.fixtures":
-        return None
-    file = shown_path(Path(inspect.unwrap(function).__code__.co_filename), item.config.rootpath)
-    return f"the fixture {RESPONSE_FIXTURE} is overridden in {file}"
-
-
-def _why_by_mark(item: EvalItem) -> str | None:
-    mark = next((name for name in _MARKS if item.get_closest_marker(name)), None)
-    return None if mark is None else f"the mark {mark} may skip or refuse them"
+    if function.__module__ != "pytest_chatprompt.fixtures":
+        # It may send by itself.
+        file = shown_path(Path(inspect.unwrap(function).__code__.co_filename), item.config.rootpath)
+        return f"the fixture {RESPONSE_FIXTURE} is overridden in {file}"
+    for name in _MARKS:
+        if item.get_closest_marker(name):
+            return f"the mark {name} may skip or refuse them"
+    # As tools do that refuse the connections of a test.
+    if socket.socket.__module__ != "socket":
+        return f"{socket.socket.__module__} has replaced socket.socket"
+    for name in ("connect", "connect_ex"):
+        function = getattr(socket.socket, name)
+        if function is not getattr(socket.SocketType, name):
+            return f"{getattr(function, '__module__', 'something')} has replaced socket.socket.{name}"
+    return None
 
 
 def _has_timeout(item: EvalItem) -> bool:
@@ -86,14 +82,3 @@ def _has_timeout(item: EvalItem) -> bool:
         return False
     settings = (config.getoption("timeout", None), os.environ.get("PYTEST_TIMEOUT"))
     return bool(any(settings) or item.get_closest_marker("timeout") or config.getini("timeout"))
-
-
-def _replaced_function() -> str | None:
-    """What has replaced a function of `socket` that opens connections, as tools do that refuse those of a test."""
-    if socket.socket.__module__ != "socket":
-        return f"{socket.socket.__module__} has replaced socket.socket"
-    for name in ("connect", "connect_ex"):
-        function = getattr(socket.socket, name)
-        if function is not getattr(socket.SocketType, name):
-            return f"{getattr(function, '__module__', 'something')} has replaced socket.socket.{name}"
-    return None

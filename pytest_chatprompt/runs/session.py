@@ -25,6 +25,7 @@ from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
+from pytest_chatprompt.wording import count
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
@@ -39,12 +40,7 @@ _NAME: Final = "chatprompt-session"
 
 @dataclass(eq=False)
 class EvalSession:
-    """What the eval files of a run share.
-
-    Args:
-        network: keeps the eval items offline.
-        unused_snapshots: finds the snapshots that nothing of the run uses.
-    """
+    """What the eval files of a run share."""
 
     config: pytest.Config
     redactor: Redactor
@@ -145,13 +141,13 @@ def _warn_of_files(shared: SharedByRun) -> None:
         text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
         _issue(text, str(shared.config.rootpath / diagnostic.path), diagnostic.line)
     shared.file_warnings.clear()
-    often = [tag for tag, (count, _) in shared.tags.items() if count >= _OFTEN]
-    for tag, (count, case) in shared.tags.items():
+    often = [tag for tag, (uses, _) in shared.tags.items() if uses >= _OFTEN]
+    for tag, (uses, case) in shared.tags.items():
         # `v1` and `v2` are different on purpose.
         known = [other for other in often if re.sub(r"\d+", "", other) != re.sub(r"\d+", "", tag)]
-        for similar in difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILARITY) if count == 1 else ():
-            uses = f"the tag {tag!r} is used once, {similar!r} {shared.tags[similar][0]} times"
-            text = f"case {case.id!r}: {uses}; did you mean {similar!r}?"
+        for similar in difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILARITY) if uses == 1 else ():
+            told = f"the tag {tag!r} is used once, {similar!r} {shared.tags[similar][0]} times"
+            text = f"case {case.id!r}: {told}; did you mean {similar!r}?"
             _issue(text, str(case.path), case.origin.position_of("tags").line)
 
 
@@ -180,20 +176,20 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    groups: dict[str | int, list[tuple[Any, str]]] = defaultdict(list)
-    for report in reports:
-        location, mark, rest = report.message.partition(_MARK)
+    first_of: dict[str, Any] = {}
+    places: dict[str, list[str]] = defaultdict(list)
+    for report in list(reports):
+        place, mark, rest = report.message.partition(_MARK)
         # Below the text stands the line of the file.
-        groups[rest.partition("\n")[0] if mark else id(report)].append((report, location))
-    for (first, place), *others in groups.values():
-        if others:
-            first.message = first.message.rstrip() + _others([location for _, location in others], place)
-    reports[:] = [group[0][0] for group in groups.values()]
-
-
-def _others(locations: list[str], first: str) -> str:
-    """What to add for other cases; a place that is shared, such as a setting of the file, is named once."""
-    count = len(locations)
-    places = [place for place in dict.fromkeys(locations) if place != first]
-    shown = ", ".join(places[:_MAX_LOCATIONS]) + (", ..." if len(places) > _MAX_LOCATIONS else "")
-    return f"\nThe same for {count} more {'case' if count == 1 else 'cases'}" + (f": {shown}" if shown else "")
+        text = rest.partition("\n")[0]
+        if mark and first_of.setdefault(text, report) is not report:
+            reports.remove(report)
+            places[text].append(place)
+    for text, others in places.items():
+        first = first_of[text]
+        # A place that is shared, such as a setting of the file, is named once.
+        different = [place for place in dict.fromkeys(others) if place != first.message.partition(_MARK)[0]]
+        shown = ", ".join(different[:_MAX_LOCATIONS]) + (", ..." if len(different) > _MAX_LOCATIONS else "")
+        noun = "more test" if ".py:" in others[0] else "more case"
+        more = f"The same for {count(len(others), noun)}" + (f": {shown}" if shown else "")
+        first.message = f"{first.message.rstrip()}\n{more}"

@@ -11,7 +11,6 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.snapshot_renames import SnapshotRenames
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -35,7 +34,6 @@ class SharedByRun:
         markers: the tags that are registered as markers.
         files_by_stem: for each folder its files, by their names without extension.
         tags: how many cases have each tag, and the last of them.
-        renames: which snapshots show now what others showed before.
         revision: the git revision whose snapshots count; `None` for the files on disk.
     """
 
@@ -46,7 +44,6 @@ class SharedByRun:
     markers: set[str] = field(default_factory=set)
     files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
     tags: dict[str, tuple[int, EvalCase]] = field(default_factory=dict)
-    renames: SnapshotRenames = field(default_factory=SnapshotRenames)
     revision: Revision | None = None
     _reader: FileReader | None = None
     _api: EvalAPI | None = None

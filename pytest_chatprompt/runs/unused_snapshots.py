@@ -7,10 +7,8 @@ only Python knows what it would use another time: its snapshots, and all recordi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypedDict
 
@@ -26,12 +24,19 @@ from pytest_chatprompt.options import (
     snapshot_folders_key,
 )
 from pytest_chatprompt.reports.terminal import write_line, write_title
+from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.own_assertions import SnapshotStems, snapshot_folder, test_name
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
-from pytest_chatprompt.snapshots.unused import gone_snapshots, unused_snapshots, unused_test_snapshots, written_files
+from pytest_chatprompt.snapshots.unused import (
+    files_of_tests,
+    gone_snapshots,
+    holds_conflict,
+    snapshots_by_data,
+    unused_snapshots,
+    written_files,
+)
 from pytest_chatprompt.wording import count, shown_path
 
 _UPDATE: Final = "--snapshot-update"
@@ -44,14 +49,12 @@ class _Uses(TypedDict):
     Args:
         folder: of its snapshots.
         needed: the node ids of the tests that have to pass before anything of the file can be called unused.
-        stems: of an ordinary module, the names of the snapshots of its tests; `None` for an eval file.
-        unused: of an eval file, the snapshots and recordings that it does not define.
-        gone: those of them whose case, provider or row is gone.
+        unused: the snapshots and recordings that it does not define; for a module all of its snapshots.
+        gone: of an eval file, those of them whose case, provider or row is gone.
     """
 
     folder: str
     needed: list[str]
-    stems: list[str] | None
     unused: list[str]
     gone: list[str]
 
@@ -63,10 +66,11 @@ class _RunFacts:
     Args:
         uses: of the eval files and modules of the run, by their node ids.
         orphans: folders of snapshots whose file is gone.
-        own_tests: the tests of own code.
+        senders: the cases, and the tests of own code.
         passed: the tests that passed.
         not_passed: those that failed or were skipped, in any phase or run.
-        asserted: the snapshots that tests have compared with.
+        asserted: the snapshots that tests of own code have compared with.
+        written: the snapshots that the run wrote, with the hashes of their data.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
         replayed: for each test, the replies that it was given from each recording.
         flags: `incomplete` where nothing can be said of the run, `partial` where some tests were not selected.
@@ -74,10 +78,11 @@ class _RunFacts:
 
     uses: dict[str, _Uses] = field(default_factory=dict)
     orphans: set[str] = field(default_factory=set)
-    own_tests: set[str] = field(default_factory=set)
+    senders: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
     not_passed: set[str] = field(default_factory=set)
     asserted: set[str] = field(default_factory=set)
+    written: dict[str, list[str]] = field(default_factory=dict)
     sent: dict[str, list[str]] = field(default_factory=dict)
     replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
@@ -105,6 +110,8 @@ _GONE: Final = _Kind(
 )
 _SNAPSHOT: Final = _Kind("snapshot", "no test compares with {}", "no test compares with {}")
 _RECORDING: Final = _Kind("recording", "no case and no test is left that has {}", "no test sends its requests")
+_LEFT: Final = _Kind("file", "the eval file or the module is gone", "the eval file or the module is gone")
+_OF_OWN_CODE: Final = (_SNAPSHOT, _RECORDING, _LEFT)
 
 
 @dataclass(eq=False)
@@ -112,14 +119,13 @@ class UnusedSnapshots:
     """The hooks that find unused snapshots."""
 
     config: pytest.Config
-
     _facts: _RunFacts = field(default_factory=_RunFacts)
     _files: set[EvalFile] = field(default_factory=set)
-    _selected: set[str] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _is_disabled_by_user: bool = False
     _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
+    _new_names: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._shared = SharedByRun.of(self.config)
@@ -132,9 +138,9 @@ class UnusedSnapshots:
         for item in session.items:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files.add(item.parent)
-                self._selected.add(item.nodeid)
+                self._facts.senders.add(item.nodeid)
             elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                self._facts.own_tests.add(item.nodeid)
+                self._facts.senders.add(item.nodeid)
         selected = set(session.items)
         modules = {item.path for item in selected if not isinstance(item, EvalItem)}
         collected = self.config.stash.get(collected_key, [])
@@ -160,6 +166,7 @@ class UnusedSnapshots:
         uses = getattr(report, "chatprompt_uses", None)
         if uses is not None:
             self._facts.asserted.update(uses.get("asserted", ()))
+            self._facts.written |= uses.get("written", {})
             self._facts.sent |= uses.get("sent", {})
             self._facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
 
@@ -202,42 +209,35 @@ class UnusedSnapshots:
 
     def as_data(self) -> dict[str, Any]:
         """What this process found as data, for `merge` in another process."""
-        return {**self._facts.as_data(), "written": self._shared.renames.as_data()}
+        return self._facts.as_data()
 
     def merge(self, data: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found. Of one that has crashed no test counts as passed."""
         self._facts.merge(data)
-        self._shared.renames.merge(data["written"])
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
         names_provider = provider_named_on_command_line(self.config)
         for file in self._files if not names_provider else ():
             if file.is_complete:
-                unused = unused_snapshots(file.snapshot_folder, file.stems)
-                self._facts.uses[file.nodeid] = _Uses(
-                    folder=str(file.snapshot_folder),
-                    needed=sorted(file.node_ids - self._selected | file.unresolved),
-                    stems=None,
-                    unused=list(map(str, unused)),
-                    gone=[str(path) for path in gone_snapshots(unused, file.stems_without_parameters())]
-                    if unused
-                    else [],
-                )
+                unused = unused_snapshots(sorted(file.snapshot_folder.glob("*.yaml")), file.stems)
+                gone = gone_snapshots(unused, file.stems_without_parameters()) if unused else []
+                needed = file.node_ids - self._facts.senders | file.unresolved
+                self._add_uses(file.nodeid, file.snapshot_folder, needed, unused, gone)
         for tests in self._tests.values():
             folder = snapshot_folder(tests[0])
-            is_inside = folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath)
-            if is_inside and not _left_out(tests, folder):
-                self._facts.uses[tests[0].nodeid.partition("::")[0]] = _Uses(
-                    folder=str(folder),
-                    needed=[item.nodeid for item in tests],
-                    stems=[SnapshotStems.of(session).find(item) for item in tests],
-                    unused=[],
-                    gone=[],
-                )
+            if folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath):
+                files = files_of_tests(folder, [SnapshotStems.of(session).find(item) for item in tests])
+                self._add_uses(tests[0].nodeid.partition("::")[0], folder, [item.nodeid for item in tests], files)
         if not names_provider:
             folders = self.config.stash.get(snapshot_folders_key, [])
             self._facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
+
+    def _add_uses(
+        self, name: str, folder: Path, needed: Iterable[str], unused: Iterable[Path], gone: Iterable[Path] = ()
+    ) -> None:
+        paths, gone_paths = ([str(path) for path in each] for each in (unused, gone))
+        self._facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
 
     def _is_orphan(self, folder: Path) -> bool:
         """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
@@ -252,95 +252,84 @@ class UnusedSnapshots:
         return set(uses["needed"]) - (self._facts.passed - self._facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
-        if uses["stems"] is None:
-            return list(map(Path, uses["unused"]))
-        return unused_test_snapshots(Path(uses["folder"]), list(map(Path, self._facts.asserted)), uses["stems"])
+        asserted = set(map(normalized_name, self._facts.asserted))
+        return [Path(name) for name in uses["unused"] if normalized_name(name) not in asserted]
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
         settled = {path: uses for path, uses in self._facts.uses.items() if not self._missing(uses)}
         gone = {name for uses in settled.values() for name in uses["gone"]}
-        unused = {
-            path: _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
-            for uses in settled.values()
-            for path in self._unused_of(uses)
-        }
-        left = {path for folder in self._facts.orphans for path in written_files(Path(folder))}
-        self._find_renames(set(unused))
+        unused = {path: _LEFT for folder in self._facts.orphans for path in written_files(Path(folder))}
+        for path in (path for uses in settled.values() for path in self._unused_of(uses)):
+            unused[path] = _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
+        self._find_new_names(unused)
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
-            removes = self._options.remove_unused and self._has_passed
-            removes_all = removes and self._has_sent_all()
-            removable = {
-                path
-                for path, kind in unused.items()
-                if (is_updated and kind is _GONE) or removes_all or (removes and kind is not _RECORDING)
-            }
-            pruned = self._prune(settled) if removes_all else 0
-            if unused or left:
-                stays = self._remove({*unused, *left}, removable | (left if removes_all else set()), unused)
-                unused, left = {path: kind for path, kind in unused.items() if path in stays}, left & stays
-            if pruned:
-                replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
-                self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
+            unused = self._remove(settled, unused, is_updated=is_updated)
         if "partial" in self._facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
-            unused, left = {path: kind for path, kind in unused.items() if kind is not _RECORDING}, set()
-        self._lines += self._unused_lines(unused, left)
-        self._lines += self._shared.renames.exchanged_lines(
-            self.config.rootpath, lists_all=self.config.get_verbosity() > 0
-        )
+            unused = {path: kind for path, kind in unused.items() if kind in (_GONE, _SNAPSHOT)}
+        self._lines += self._unused_lines(unused)
         # Unused recordings alone do not fail the run.
-        if {*unused.values()} - {_RECORDING} and not (is_updated or self._is_set("warn_unused_snapshots")):
+        if {_GONE, _SNAPSHOT} & {*unused.values()} and not (is_updated or self._is_set("warn_unused_snapshots")):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _has_sent_all(self) -> bool:
-        """Whether the run has sent, or compared with a snapshot, all that its files send."""
-        eval_files = {path for path, uses in self._facts.uses.items() if uses["stems"] is None}
-        sends = {each for each in self._facts.not_passed if each.partition("::")[0] in eval_files}
-        sends |= self._facts.own_tests & self._facts.not_passed
-        return not sends and "partial" not in self._facts.flags
+    def _find_new_names(self, unused: Iterable[Path]) -> None:
+        """Find what shows now what unused snapshots show: snapshots that the run wrote, or tests without one."""
+        names = {
+            sha256: shown_path(Path(path), self.config.rootpath) for path, (sha256,) in self._facts.written.items()
+        }
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if unused and reporter is not None:
+            from pytest_chatprompt.reports.terminal_hooks import failed_results  # noqa: PLC0415
 
-    def _find_renames(self, unused: set[Path]) -> None:
-        renames, reporter = self._shared.renames, self.config.pluginmanager.get_plugin("terminalreporter")
-        if renames.written:
-            renames.find_written(unused, self.config.rootpath)
-        elif unused and reporter is not None:
-            renames.find_sent(unused, reporter)
+            for _, result in failed_results(reporter):
+                snapshot = result.snapshot
+                if snapshot is not None and snapshot.state == "new" and snapshot.sent_sha256 is not None:
+                    names[snapshot.sent_sha256] = result.node_id
+        if names:
+            old = snapshots_by_data(sorted(unused))
+            self._new_names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
-    def _remove(self, found: set[Path], removable: set[Path], unused: Mapping[Path, _Kind]) -> set[Path]:
-        """Remove snapshots and move recordings; gives the files that this run may not remove.
-
-        Args:
-            found: all of them.
-            removable: those that may be removed.
-            unused: the kinds of those whose file is not gone.
-        """
+    def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, is_updated: bool) -> dict[Path, _Kind]:
+        """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
         # Runs that remove nothing need not read any recording.
         from pytest_chatprompt.snapshots.unused import remove_unused, snapshot_folders_below  # noqa: PLC0415
 
         root = self.config.rootpath
+        kinds = {_GONE} if is_updated else set()
+        pruned = 0
+        if self._options.remove_unused and self._has_passed:
+            kinds |= {_GONE, _SNAPSHOT}
+            # Whether the run has sent, or compared with a snapshot, all that its files send.
+            if not self._facts.senders & self._facts.not_passed and "partial" not in self._facts.flags:
+                kinds |= {_RECORDING, _LEFT}
+                pruned = self._prune(settled)
+        removable = {path for path, kind in unused.items() if kind in kinds}
+        conflicts = {path for path in removable if not (is_updated or is_recording(path)) and holds_conflict(path)}
+        removable -= conflicts
         folders = [Path(uses["folder"]) for uses in self._facts.uses.values()]
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
-        removal = remove_unused(found, removable, root, folders, self._facts.sent)
-        for old, new in removal.moved:
-            self._lines.append(
-                f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
-            )
-        removed = {path: unused.get(path, _RECORDING if is_recording(path) else _SNAPSHOT) for path in removal.removed}
-        for kind in (_GONE, _SNAPSHOT, _RECORDING):
+        removal = remove_unused(unused, removable, root, folders, self._facts.sent)
+        self._lines += removal.lines_about_others(root)
+        self._lines += [
+            f"It holds the conflict of a merge: kept {shown_path(path, root)}" for path in sorted(conflicts)
+        ]
+        removed = {path: unused[path] for path in removal.removed}
+        for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed", kind.removed)
-        for path in removal.kept:
-            self._lines.append(f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}")
-        return set(removal.left)
+        if pruned:
+            replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
+            self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
+        return {path: unused[path] for path in removal.left if path not in conflicts}
 
     def _prune(self, settled: Iterable[str]) -> int:
         """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
         if not self._facts.replayed or self._options.live or self._options.repeat is not None:
             return 0
-        from pytest_chatprompt.runs.usage import pruned_key  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage_summary import pruned_key  # noqa: PLC0415
         from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
@@ -352,7 +341,7 @@ class UnusedSnapshots:
         )
         return pruned
 
-    def _unused_lines(self, unused: Mapping[Path, _Kind], left: set[Path]) -> Iterator[str]:
+    def _unused_lines(self, unused: Mapping[Path, _Kind]) -> Iterator[str]:
         """What to say of unused snapshots that are still there, and the command that removes them."""
         from pytest_chatprompt.reports.run_commands import repeated  # noqa: PLC0415
 
@@ -361,17 +350,12 @@ class UnusedSnapshots:
         yield from self._listed(unused, _GONE, "unused", _GONE.unused)
         if gone:
             yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
-        for kind in (_SNAPSHOT, _RECORDING):
+        for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused", kind.unused)
-        folders = sorted({path.parent for path in left})
-        for folder in folders:
-            files = count(sum(path.parent == folder for path in left), "file")
-            yield f"{shown_path(folder, self.config.rootpath)}: the file that it is of is gone, and it holds {files}."
-        others = len(unused) - gone + len(folders)
-        if others:
+        if len(unused) > gone:
             if self._options.remove_unused:
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
-            yield f"To remove {_pronoun(others)}: {repeated(words, _REMOVE)}"
+            yield f"To remove {_pronoun(len(unused) - gone)}: {repeated(words, _REMOVE)}"
 
     def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str, reason: str) -> Iterator[str]:
         """A line about the files of a kind, and one for each; nothing for none."""
@@ -379,7 +363,9 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
         for path in paths:
-            yield f"  {shown_path(path, self.config.rootpath)}{self._shared.renames.describe(path)}"
+            note = f", renamed to {self._new_names[path]}" if path in self._new_names else ""
+            note += ", which holds the conflict of a merge" if holds_conflict(path) else ""
+            yield f"  {shown_path(path, self.config.rootpath)}{note}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -403,7 +389,6 @@ class UnusedSnapshots:
                 path=path,
                 left_out=tuple(sorted(node_id.removeprefix(f"{path}::") for node_id in self._missing(uses))),
                 unused=tuple(shown_path(each, root) for each in self._unused_of(uses) if each.exists()),
-                gone=tuple(shown_path(each, root) for each in map(Path, uses["gone"]) if each.exists()),
             )
             for path, uses in self._facts.uses.items()
         )
@@ -411,16 +396,6 @@ class UnusedSnapshots:
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
-
-
-def _left_out(tests: Sequence[pytest.Item], folder: Path) -> bool:
-    """Whether a module still defines a test with a snapshot that a setting or a plugin kept from the run."""
-    collected = {test_name(item).partition("[")[0] for item in tests}
-    snapshots = (path.stem.partition("[")[0] for path in written_files(folder) if not is_recording(path))
-    # Of `name.1.yaml`, a further comparison of a test, the name is before the number.
-    names = {re.sub(r"\.\d+$", "", stem) for stem in snapshots} - collected
-    module = getattr(tests[0], "module", None)
-    return any(reduce(lambda found, word: getattr(found, word, None), name.split("."), module) for name in names)
 
 
 def _is_shard(config: pytest.Config) -> bool:

@@ -17,7 +17,6 @@ from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
     atomic_write,
     escaped_name,
-    is_damaged,
     read_snapshot,
     shown_snapshot,
 )
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
-    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 
 def filtered(
@@ -45,6 +43,8 @@ def filtered(
         shown = matcher(data=data, path=path)
         data = shown if shown is data or _is_json(shown) else repr(shown)
     match data:
+        case str():
+            return data
         case Mapping():
             return {
                 key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
@@ -72,9 +72,6 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     file_extension = "yaml"
     # Reads a snapshot of a git revision, in place of the files on disk.
     read_committed: Callable[[Path], str | None] | None = None
-    shared: SharedTexts | None = None
-    # The file that was read last.
-    _read: Path | None = None
 
     def serialize(
         self,
@@ -86,7 +83,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
         data = filtered(data, matcher, exclude, include)
-        return dump(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
+        return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -128,26 +125,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
-        self._read = Path(snapshot_location)
-        if self.read_committed is not None:
-            return self.read_committed(self._read)
-        return read_snapshot(self._read)
+        return (self.read_committed or read_snapshot)(Path(snapshot_location))
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
-        stored, sent = str(snapshot_data), str(serialized_data)
-        if stored == sent:
-            return self.read_committed is not None or not self._is_damaged(stored)
+        if serialized_data == snapshot_data:
+            return True
         from pytest_chatprompt.snapshots.stored import shows_the_same  # noqa: PLC0415
 
-        return not self._is_damaged(stored) and shows_the_same(stored, sent)
-
-    def _is_damaged(self, text: str) -> bool:
-        """Whether the text of a snapshot may not be what its file holds, because that is not valid UTF-8."""
-        if self.read_committed is None:
-            return self._read is not None and is_damaged(self._read, text)
-        # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
-        return "\\x" in text
+        return shows_the_same(str(snapshot_data), str(serialized_data))
 
     @classmethod
     def write_snapshot_collection(
@@ -168,8 +154,6 @@ def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool]
     return [*settled, *stored[len(requests) :]]
 
 
-# Options that make syrupy compare a diff in place of the data.
-_DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
 _SHOWN_LINES: Final = 7
 _SHOWN_CHARACTERS: Final = 560
@@ -192,8 +176,7 @@ class AssertionContext(NamedTuple):
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
-        shared: long texts that are part of what many tests compare.
-        note_written: called with the path of each snapshot that is written, its text before, and its new text.
+        note_written: called with the path and the text of each snapshot that is written.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
@@ -204,8 +187,7 @@ class AssertionContext(NamedTuple):
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
-    shared: SharedTexts | None = None
-    note_written: Callable[[Path, str | None, str], Any] = _ignore
+    note_written: Callable[[Path, str], Any] = _ignore
     note_asserted: Callable[[str], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
@@ -215,8 +197,6 @@ class EvalSnapshot(SnapshotAssertion):
     """Syrupy's assertion with this package's files, data and diff."""
 
     context: AssertionContext
-    _is_diff: bool = False
-    _has_compared_data: bool = True
     _failed: Comparison | None = None
 
     @classmethod
@@ -241,13 +221,6 @@ class EvalSnapshot(SnapshotAssertion):
         new.context = self.context
         self.context.note_derived(new)
         return new  # type: ignore[no-any-return]
-
-    def __call__(self, **options: Any) -> Self:
-        """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
-        # Options of several calls add up.
-        self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
-        super().__call__(**options)
-        return self
 
     def _settle_late(self, data: Any, value: Any) -> Any:
         """The data to compare: requests made after a real reply are as the snapshot shows them, if there is one."""
@@ -277,19 +250,15 @@ class EvalSnapshot(SnapshotAssertion):
         if not self.context.compares:
             return True
         extension: Any = self.extension
-        is_own = isinstance(extension, ChatPromptSnapshotExtension)
-        if is_own:
+        if isinstance(extension, ChatPromptSnapshotExtension):
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
-            extension.shared = self.context.shared
-        self._has_compared_data = is_own and not self._is_diff
-        self._is_diff, self._failed = False, None
+        self._failed = None
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
         if result.created or result.updated:
-            before = None if result.recalled_data is None else str(result.recalled_data)
-            self.context.note_written(Path(result.snapshot_location), before, str(result.asserted_data))
+            self.context.note_written(Path(result.snapshot_location), str(result.asserted_data))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
@@ -316,7 +285,7 @@ class EvalSnapshot(SnapshotAssertion):
             result = self.last_result
             stored = None if result.recalled_data is None else str(result.recalled_data)
             path, sent = Path(result.snapshot_location), str(result.asserted_data)
-            self._failed = Comparison(path, stored, sent, has_data=self._has_compared_data)
+            self._failed = Comparison(path, stored, sent)
         return self._failed
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
@@ -328,28 +297,19 @@ class EvalSnapshot(SnapshotAssertion):
 
     def describe_failure(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """All that there is to say of a failed comparison, a line each."""
-        return [visible_line(line) for line in self._failure_lines(diff_mode)]
-
-    def _failure_lines(self, diff_mode: DiffMode) -> list[str]:
         result = self.last_result
         revision = self.context.revision
         name = None if revision is None else revision.name
         path = shown_snapshot(Path(result.snapshot_location), self.context.root, name)
         if isinstance(result.exception, SnapshotFileError):
-            return [f"the snapshot {path} {result.exception}; remove it, or put the file back"]
-        if result.exception is not None:
-            return super().get_assert_diff(diff_mode=diff_mode)
-        command = self.context.describe_command()
-        if result.recalled_data is None:
-            return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
-        from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
-
-        comparison = self.failed_comparison()
-        changes = "" if comparison is None else diff_text(comparison.difference)
-        shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
-        problem = "" if comparison is None or not self._has_compared_data else comparison.problem
-        head = [f"The snapshot {problem}."] if problem else []
-        return [*head, path, *shown, *(["", f"To accept it: {command}"] if command else [])]
+            lines = [f"the snapshot {path} {result.exception}; remove it, or put the file back"]
+        elif result.exception is not None:
+            lines = super().get_assert_diff(diff_mode=diff_mode)
+        else:
+            comparison: Any = self.failed_comparison()
+            shows_diff = diff_mode == DiffMode.DETAILED
+            lines = comparison.lines(path, self.context.describe_command(), shows_diff=shows_diff)
+        return [visible_line(line) for line in lines]
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the data."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.capture.prompt_cost import is_media, is_text_key, names_arguments, read_keys
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
+from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline
-from pytest_chatprompt.snapshots.stored import Change, Difference, Hunk, read_data, written_anew
+from pytest_chatprompt.snapshots.stored import Change, Difference, Hunk, read_data
 
 # The line of a transcript on which a turn begins, and what follows on it.
 _TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
@@ -29,6 +33,9 @@ _TRANSCRIPT_KEYS: Final = frozenset({"question", "prompt", "messages"})
 _FRAME_KEYS: Final = frozenset({"role", "type"})
 
 
+_Path = tuple[str | int, ...]
+
+
 class Line(NamedTuple):
     """One line of a snapshot.
 
@@ -37,61 +44,109 @@ class Line(NamedTuple):
         unit: the place; in a transcript with the number of the turn.
         text: the line of a text, without indentation, quotes and role marker; key and value of a setting; `None` if it
             only gives the form.
+        size: how many characters of the prompt it is. Together the lines of a request have as many as
+            `prompt_cost.count_characters` counts.
     """
 
     place: str
     unit: str
     text: str | None
+    size: int = 0
 
 
 def lines_of(data: Mapping[str, Any]) -> list[Line]:
     """The lines of a snapshot."""
-    return list(_mapping_lines(data, (), ""))
+    return list(_Lines(_read_paths(data)).of_mapping(data, (), "", is_read=False))
 
 
 def text_lines(value: Any) -> list[str]:
     """What an item of a conversation says: the lines of its texts, without role and form."""
     if not isinstance(value, str | Mapping | list):
         return [inline(value)]
-    lines = _entry_lines(value, ("question",), "")
+    lines = _Lines(frozenset()).of_value(value, ("question",), "", is_read=False)
     return [line.text for line in lines if line.text is not None]
 
 
-def _mapping_lines(data: Mapping[str, Any], path: tuple[str | int, ...], place: str) -> Iterator[Line]:
-    for key, value in data.items():
-        inner = (*path, key)
-        inner_place = f"{place}.{key}" if place else key
-        if isinstance(value, Mapping | list | tuple) and value:
-            yield Line(inner_place, inner_place, None)
-        yield from _entry_lines(value, inner, inner_place)
+# What is given to an agent or a plain function; what these send of it is not known.
+UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 
-def _entry_lines(value: Any, path: tuple[str | int, ...], place: str) -> Iterator[Line]:
-    """The lines of a value without the line of its key, if it has one of its own."""
-    match value:
-        case Mapping() if value:
-            yield from _mapping_lines(value, path, place)
-        case list() | tuple() if value:
-            for index, item in enumerate(value):
-                item_place = f"{place}[{index}]"
-                if isinstance(item, list | tuple) and item:
-                    yield Line(item_place, item_place, None)
-                yield from _entry_lines(item, (*path, index), item_place)
-        case str() if "\n" in value:
-            # A text of several lines is prose wherever it stands.
-            yield Line(place, place, None)
-            yield from _prose_lines(value.removesuffix("\n").split("\n"), path, place)
-        case str() if _is_conversation(path):
-            yield from [Line(place, place, None)] if _key(path) in _FRAME_KEYS else _prose_lines([value], path, place)
-        case _:
-            yield Line(place, place, f"{_key(path)}: {inline(value)}")
+def requests_of(data: Mapping[str, Any]) -> Iterator[tuple[_Path, SentRequest]]:
+    """The requests that a snapshot shows, each with the path of its body; `()` is that of what an agent is given."""
+    several = data.get("requests")
+    entries: list[tuple[_Path, Any]] = [((), data)]
+    if isinstance(several, list):
+        entries = [(("requests", index), entry) for index, entry in enumerate(several)]
+    for path, entry in entries:
+        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str):
+            yield (*path, "request"), SentRequest(entry["endpoint"], entry.get("request"))
+    given = {key: data[key] for key in UNSENT_KEYS if key in data}
+    if given and not isinstance(several, list):
+        yield (), SentRequest("", given)
 
 
-def _key(path: tuple[str | int, ...]) -> str:
+def _read_paths(data: Mapping[str, Any]) -> frozenset[_Path]:
+    """The paths below which all texts are part of a prompt."""
+    return frozenset(
+        (*path, key) if isinstance(sent.body, Mapping) else path
+        for path, sent in requests_of(data)
+        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
+    )
+
+
+class _Lines:
+    """Makes the lines of a snapshot. `is_read` says whether a model reads the texts in a value."""
+
+    def __init__(self, read_paths: frozenset[_Path]) -> None:
+        self._read_paths = read_paths
+
+    def of_mapping(self, data: Mapping[str, Any], path: _Path, place: str, *, is_read: bool) -> Iterator[Line]:
+        around = _key(path)
+        for key, value in data.items():
+            inner = (*path, key)
+            inner_place = f"{place}.{key}" if place else key
+            of_key = []
+            if isinstance(value, Mapping | list | tuple) and value:
+                of_key.append(Line(inner_place, inner_place, None))
+            is_inner_read = (is_read and is_text_key(str(key), around)) or inner in self._read_paths
+            of_key += self.of_value(value, inner, inner_place, is_read=is_inner_read)
+            if is_read and names_arguments(around):
+                of_key[0] = of_key[0]._replace(size=of_key[0].size + len(str(key)))
+            yield from of_key
+
+    def of_value(self, value: Any, path: _Path, place: str, *, is_read: bool) -> Iterator[Line]:
+        """The lines of a value without the line of its key, if it has one of its own."""
+        is_read = is_read and not (isinstance(value, str) and is_media(value))
+        match value:
+            case Mapping() if value:
+                yield from self.of_mapping(value, path, place, is_read=is_read)
+            case list() | tuple() if value:
+                for index, item in enumerate(value):
+                    item_place = f"{place}[{index}]"
+                    if isinstance(item, list | tuple) and item:
+                        yield Line(item_place, item_place, None)
+                    yield from self.of_value(item, (*path, index), item_place, is_read=is_read)
+            case str() if "\n" in value:
+                # A text of several lines is prose wherever it stands. Each line counts with its break.
+                yield Line(place, place, None, -1 if is_read and not value.endswith("\n") else 0)
+                for line in _prose_lines(value.removesuffix("\n").split("\n"), path, place):
+                    yield line._replace(size=len(line.text or "") + 1 if is_read else 0)
+            case str() if _is_conversation(path) and _key(path) in _FRAME_KEYS:
+                yield Line(place, place, None)
+            case str() if _is_conversation(path):
+                yield from (
+                    line._replace(size=len(value) if is_read else 0) for line in _prose_lines([value], path, place)
+                )
+            case _:
+                size = len(value) if is_read and isinstance(value, str) else 0
+                yield Line(place, place, f"{_key(path)}: {inline(value)}", size)
+
+
+def _key(path: _Path) -> str:
     return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
-def _prose_lines(lines: Sequence[str], path: tuple[str | int, ...], place: str) -> Iterator[Line]:
+def _prose_lines(lines: Sequence[str], path: _Path, place: str) -> Iterator[Line]:
     turn = 0
     for line in lines:
         marker = _TURN.fullmatch(line) if path[0] == "question" else None
@@ -100,7 +155,7 @@ def _prose_lines(lines: Sequence[str], path: tuple[str | int, ...], place: str) 
         yield Line(place, unit, line if marker is None else marker["text"])
 
 
-def _is_conversation(path: tuple[str | int, ...]) -> bool:
+def _is_conversation(path: _Path) -> bool:
     if path[0] in _TRANSCRIPT_KEYS:
         return True
     start = next((index for index, part in enumerate(path) if part == "request"), None)
@@ -201,27 +256,13 @@ def _equal_items(stored: Sequence[Any], sent: Sequence[Any]) -> list[tuple[int, 
 
 
 def _unmoved(pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """The indexes, in what is sent, of as many items as can stay in order."""
-    rise = _longest_rise([target for _, target in pairs])
+    """The indexes, in what is sent, of items that can stay where they are."""
+    targets = [target for _, target in reversed(pairs)]
+    matcher = difflib.SequenceMatcher(None, targets, sorted(targets, reverse=True), autojunk=False)
+    in_order = {target for block in matcher.get_matching_blocks() for target in targets[block.a :][: block.size]}
     # Of two that were exchanged around a third one, the third one has not moved.
     fixed = {target for source, target in pairs if source == target}
-    return fixed if len(fixed) == len(rise) else rise
-
-
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """The longest part of a sequence of different numbers that is in order already: what need not move."""
-    ends: list[int] = []
-    before: dict[int, int | None] = {}
-    for number in numbers:
-        at = bisect_left(ends, number)
-        before[number] = ends[at - 1] if at else None
-        ends[at : at + 1] = [number]
-    rise: set[int] = set()
-    last = ends[-1] if ends else None
-    while last is not None:
-        rise.add(last)
-        last = before[last]
-    return rise
+    return fixed if len(fixed) >= len(in_order) else in_order
 
 
 def _label(item: Any) -> str:
@@ -236,73 +277,47 @@ def _label(item: Any) -> str:
 
 
 _CONTEXT_LINES: Final = 1
-# A shorter diff is not worth comparing a second time with all blocks escaped.
-_SHORT_DIFF_LINES: Final = 6
 # Of a text that cannot be read as data, perhaps because it is too large.
 _LONGEST_UNREAD_TEXT: Final = 100_000
 _LONGEST_UNREAD_LINE: Final = 1_000
 _NO_LINE_BREAK: Final = "(no line break at the end)"
 
-
-class _Side(NamedTuple):
-    """One of the two texts: its lines, and where each of them stands."""
-
-    text: list[str]
-    lines: Sequence[Line]
-
-
-class _Unit(NamedTuple):
-    """The changed lines of one value: of both sides, each as it is written and as it is read."""
-
-    place: str
-    sides: tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether it says more than the role and other keys around something new do."""
-        return all(self.sides) or any(text is not None for lines in self.sides for _, text in lines)
+# A line as the diff shows it, and what it is part of.
+_Row = tuple[str, Line]
 
 
 def compare_snapshots(stored: str, sent: str) -> Difference:
     """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
-    difference = _compare_data(stored, sent) if _is_readable(stored) else None
-    if difference is not None and (difference.hunks or stored == sent):
+    with suppress(SnapshotFileError):
+        sent_data = _snapshot_data(sent)
+        ordered, moves = in_sent_order(_snapshot_data(stored), sent_data)
+        difference = _difference(_rows(ordered), _rows(sent_data), moves)
+        if difference.hunks or stored == sent:
+            return difference
+    difference = _compare_texts(stored, sent)
+    if conflict_line(stored) is None:
         return difference
-    # The stored text cannot be read, or not as the data that it shows: the changed lines of its beginning say why.
-    lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
-    before, after = _Side(lines, ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
-    return _difference(before, after, ())
+    # The same change in each snapshot that has one, whatever its sides are.
+    change = Change("the conflict of a merge", removed=("<<<<<<< ======= >>>>>>>",))
+    return Difference((change,), tuple(Hunk(change.place, hunk.lines, (0,)) for hunk in difference.hunks))
 
 
-def compare_texts(stored: str, sent: str) -> Difference:
-    """Compare two texts line by line that are no data, such as what syrupy's `diff` keeps."""
-    before, after = (
-        _Side(lines, [Line("", "", line) for line in lines]) for lines in map(_split_lines, (stored, sent))
-    )
-    return _difference(before, after, ())
+def _compare_texts(stored: str, sent: str) -> Difference:
+    """Compare two texts line by line, of which one is no data, or not the data that it shows: they have no places."""
+    before = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
+    rows = [[(line, Line("", "", line)) for line in lines] for lines in (before, _split_lines(sent))]
+    return _difference(rows[0], rows[1])
 
 
-def _compare_data(stored: str, sent: str) -> Difference:
-    sent_data = read_data(sent)
-    ordered, moves = in_sent_order(read_data(stored), sent_data)
-    texts = (dump(ordered) if moves else written_anew(stored), sent)
-    sides = [_Side(_split_lines(text), lines_of(data)) for text, data in zip(texts, (ordered, sent_data), strict=True)]
-    difference = _difference(sides[0], sides[1], moves)
-    if _length(difference, moves) > _SHORT_DIFF_LINES:
-        # The first invisible character in a block switches all of its lines to escapes. With every block escaped in
-        # both texts, a change of one line is a diff of one line again.
-        texts = (dump(ordered, escape_blocks=True), dump(sent_data, escape_blocks=True))
-        sides = [_Side(_split_lines(text), side.lines) for text, side in zip(texts, sides, strict=True)]
-        return min(difference, _difference(sides[0], sides[1], moves), key=lambda one: _length(one, moves))
-    return difference
+def _snapshot_data(text: str) -> Mapping[str, Any]:
+    data = read_data(text)
+    if not isinstance(data, Mapping) or not data:
+        raise SnapshotFileError("not a mapping")
+    return data
 
 
-def _is_readable(stored: str) -> bool:
-    """Whether a stored text has the data of a snapshot."""
-    try:
-        return isinstance(read_data(stored), Mapping) and bool(written_anew(stored))
-    except (SnapshotFileError, TypeError):
-        return False
+def _rows(data: Mapping[str, Any]) -> list[_Row]:
+    return list(zip(dump(data, escapes_lines=True).split("\n")[:-1], lines_of(data), strict=True))
 
 
 def _split_lines(text: str) -> list[str]:
@@ -311,58 +326,61 @@ def _split_lines(text: str) -> list[str]:
     return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
 
 
-def _length(difference: Difference, moves: Sequence[Move]) -> int:
-    """How many lines a diff has, without those about moves, which come first."""
-    return sum(1 + len(hunk.lines) for hunk in difference.hunks[len(moves) :])
-
-
-def _difference(before: _Side, after: _Side, moves: Sequence[Move]) -> Difference:
+def _difference(before: Sequence[_Row], after: Sequence[_Row], moves: Sequence[Move] = ()) -> Difference:
     changes = [Change(move.place, moved=move.texts or move.description) for move in moves]
     hunks = [
         Hunk(move.place, tuple(f"> {line}" for line in move.description), (number,))
         for number, move in enumerate(moves)
     ]
-    matcher = difflib.SequenceMatcher(None, before.text, after.text, autojunk=False)
+    texts = [[text for text, _ in rows] for rows in (before, after)]
+    matcher = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False)
     for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):
         lines: list[str] = []
         first = len(changes)
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                lines += [f"  {line}" for line in before.text[i1:i2]]
+                lines += [f"  {text}" for text, _ in before[i1:i2]]
             else:
-                lines += [f"- {line}" for line in before.text[i1:i2]]
-                lines += [f"+ {line}" for line in after.text[j1:j2]]
-                changes += _changes(before, after, (i1, i2), (j1, j2))
+                lines += [f"- {text}" for text, _ in before[i1:i2]]
+                lines += [f"+ {text}" for text, _ in after[j1:j2]]
+                changes += _changes(before[i1:i2], after[j1:j2])
         hunks.append(Hunk(changes[first].place, tuple(lines), tuple(range(first, len(changes)))))
     return Difference(tuple(changes), tuple(hunks))
 
 
-def _changes(before: _Side, after: _Side, removed: tuple[int, int], added: tuple[int, int]) -> Iterator[Change]:
+def _changes(removed: Sequence[_Row], added: Sequence[_Row]) -> list[Change]:
     """The changes in one range of lines, one for each value that they belong to."""
-    units: dict[str, _Unit] = {}
-    for number, (side, (start, end)) in enumerate(((before, removed), (after, added))):
-        for index in range(start, end):
-            if before.lines:
-                line = side.lines[index]
-            else:
-                # A stored text that cannot be read has no places: one of what is sent now stands for them.
-                line = after.lines[min(added[0], len(after.lines) - 1)]._replace(text=None)
-            unit = units.setdefault(line.unit, _Unit(line.place, ([], [])))
-            unit.sides[number].append((side.text[index], line.text))
-    yield from map(_change, [unit for unit in units.values() if unit.is_telling] or units.values())
+    units: dict[str, tuple[list[_Row], list[_Row]]] = {}
+    for side, rows in enumerate((removed, added)):
+        for row in rows:
+            units.setdefault(row[1].unit, ([], []))[side].append(row)
+    # The role and other keys around something new say nothing by themselves.
+    telling = [
+        sides for sides in units.values() if all(sides) or any(line.text is not None for _, line in chain(*sides))
+    ]
+    changes = [_change(sides) for sides in telling or units.values()]
+    # What the others are longer counts for the first one.
+    characters = sum(map(_growth, units.values()), 0) - sum(change.characters for change in changes)
+    return [replace(changes[0], characters=changes[0].characters + characters), *changes[1:]]
 
 
-def _change(unit: _Unit) -> Change:
+def _growth(sides: tuple[list[_Row], list[_Row]]) -> int:
+    """How many characters more of a prompt the second side is."""
+    return sum(line.size for _, line in sides[1]) - sum(line.size for _, line in sides[0])
+
+
+def _change(sides: tuple[list[_Row], list[_Row]]) -> Change:
     """A change of one value, without the lines at both ends that are the same."""
-    removed, added = ([text for _, text in lines if text is not None] for lines in unit.sides)
+    removed, added = ([line.text for _, line in rows if line.text is not None] for rows in sides)
     if removed == added:
         # Only the form changed, such as a role, or the line break at the end of a text.
-        removed, added = ([line.strip().removeprefix("- ") for line, _ in lines] for lines in unit.sides)
+        removed, added = ([text.strip().removeprefix("- ") for text, _ in rows] for rows in sides)
     while removed and added and removed[0] == added[0]:
         del removed[0], added[0]
     while removed and added and removed[-1] == added[-1]:
         del removed[-1], added[-1]
-    return Change(unit.place, tuple(removed), tuple(added))
+    place = (sides[0] or sides[1])[0][1].place
+    return Change(place, tuple(removed), tuple(added), characters=_growth(sides))
 
 
 _MAX_DIFF_LINES: Final = 400
@@ -375,7 +393,7 @@ def diff_snapshots(stored: str, sent: str) -> str:
 
 def diff_text(difference: Difference) -> str:
     """Write a difference as text, each hunk under its path in the data; `""` where nothing differs."""
-    diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@", *hunk.lines)]
+    diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@".replace("  ", " "), *hunk.lines)]
     if len(diff) > _MAX_DIFF_LINES:
         diff[_MAX_DIFF_LINES:] = [f"... and {len(diff) - _MAX_DIFF_LINES} more lines"]
     return "\n".join(diff)
@@ -383,28 +401,47 @@ def diff_text(difference: Difference) -> str:
 
 @dataclass(eq=False)
 class Comparison:
-    """What a test compared with a snapshot that is not the same, or does not exist.
-
-    Without `has_data` the texts are not data as `dump` writes it: another extension or syrupy's `diff` has made them.
-    """
+    """What a test compared with a snapshot that is not the same, or does not exist."""
 
     path: Path
     stored: str | None
     sent: str
-    has_data: bool = field(default=True, kw_only=True)
-
-    @cached_property
-    def problem(self) -> str:
-        """Why the data of the snapshot cannot be read, such as `cannot be read: line 1, ...`; `""` if it can."""
-        try:
-            read_data(self.stored or "")
-        except SnapshotFileError as error:
-            return f"{error}; put the file back, as with git checkout, or accept what is sent"
-        return ""
 
     @cached_property
     def difference(self) -> Difference:
         """What changed; empty where there is no snapshot."""
         if self.stored is None:
             return Difference((), ())
-        return (compare_snapshots if self.has_data else compare_texts)(self.stored, self.sent)
+        return compare_snapshots(self.stored, self.sent)
+
+    def lines(self, path: str, command: str, *, shows_diff: bool = True) -> list[str]:
+        """What a failure says: the path of the snapshot, what differs, and the command that accepts it, if any does."""
+        if self.stored is None:
+            return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
+        changes = diff_text(self.difference).splitlines() if shows_diff else []
+        hints = [each for each in (self._problem(), self._hint()) if each]
+        return [
+            *(line for hint in hints for line in (hint, "")),
+            path,
+            *changes,
+            *(["", f"To accept it: {command}"] if command else []),
+        ]
+
+    def _problem(self) -> str:
+        """Why the data of the snapshot cannot be read; `""` if it can, or if what is compared is no data."""
+        error = _reading_error(self.stored or "")
+        return "" if error is None or _reading_error(self.sent) else f"The snapshot {error}; {error.remedy}."
+
+    def _hint(self) -> str:
+        """What the difference may come from, if not from a change of the prompt."""
+        if _reading_error(self.stored or "") or _reading_error(self.sent):
+            return ""
+        return order_hint(read_data(self.stored or ""), read_data(self.sent)) or mask_hint(self.difference.changes)
+
+
+def _reading_error(text: str) -> SnapshotFileError | None:
+    try:
+        read_data(text)
+    except SnapshotFileError as error:
+        return error
+    return None

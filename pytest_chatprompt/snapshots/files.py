@@ -28,7 +28,6 @@ _LONGEST_STEM_BYTES: Final = 200
 _DIGEST_CHARACTERS: Final = 12
 # What follows the stem of a snapshot in the name of its recording.
 RECORDING_SUFFIX: Final = ".recording.yaml"
-OLD_RECORDING_SUFFIX: Final = ".answer.yaml"
 # Of the snapshots of eval cases, and of recordings. The snapshot of an ordinary test may have any name.
 CASE_FILE_SUFFIXES: Final = ("].yaml", RECORDING_SUFFIX)
 
@@ -78,7 +77,7 @@ def recording_path(folder: Path, stem: str) -> Path:
 
 def is_recording(path: Path) -> bool:
     """Whether a file is a recording, by its name."""
-    return path.name.endswith((RECORDING_SUFFIX, OLD_RECORDING_SUFFIX))
+    return path.name.endswith(RECORDING_SUFFIX)
 
 
 def escaped_name(name: str) -> str:
@@ -113,17 +112,35 @@ def _percent_encode(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
 
 
-_TEMPORARY_NAME: Final = re.compile(r"\.(\d+)-.*\.yaml")
+_TEMPORARY_NAME: Final = re.compile(r"\.(\d{1,9})-.*\.yaml")
 
 
 class SnapshotFileError(Exception):
     """The file of a snapshot or recording cannot be read; the text says why, to be put after its name."""
 
+    remedy = "put the file back, as with git checkout, or accept what is sent"
+
+
+class MergeConflictError(SnapshotFileError):
+    """The file holds what git writes where it cannot merge."""
+
+    remedy = "merge the prompts first, then accept what is sent: --snapshot-update replaces the file as a whole"
+
+
+# What a snapshot holds itself is indented.
+_CONFLICT: Final = re.compile(r"^<<<<<<< .*?^=======$.*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
+
+
+def conflict_line(text: str) -> int | None:
+    """The line, from 1, of the first conflict of a merge in the text of a snapshot; `None` if it has none."""
+    found = _CONFLICT.search(text)
+    return None if found is None else text.count("\n", 0, found.start()) + 1
+
 
 def read_snapshot(path: Path) -> str | None:
     """Read the text of a snapshot, with LF line breaks: a git checkout may have turned them into CRLF.
 
-    Invalid UTF-8 becomes backslash escapes; it is `None` if there is no file.
+    It is `None` if there is no file.
     """
     try:
         content = read_regular_file(path, MAX_BYTES)
@@ -136,21 +153,10 @@ def read_snapshot(path: Path) -> str | None:
 
 
 def snapshot_text(content: bytes) -> str:
-    """The text of a snapshot's file, with LF line breaks, and with invalid UTF-8 as backslash escapes."""
-    text = content.decode(errors="backslashreplace")
+    """The text of a snapshot's file, with LF line breaks, and with U+FFFD for bytes that are no UTF-8."""
+    text = content.decode(errors="replace")
     # Looking for two characters takes far longer than for one.
     return text.replace("\r\n", "\n") if "\r" in text else text
-
-
-def is_damaged(path: Path, text: str) -> bool:
-    r"""Whether a file is not valid UTF-8: `\xff` in its text may have been written so, or stand for a byte."""
-    if "\\x" not in text:
-        return False
-    try:
-        read_regular_file(path, MAX_BYTES).decode()
-    except (TextFileError, UnicodeDecodeError):
-        return True
-    return False
 
 
 def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
@@ -185,21 +191,12 @@ def atomic_write(path: Path, text: str) -> None:
 
 def remove_temporary_files(folder: Path) -> None:
     """Delete the temporary files of runs that were killed while they wrote; those of running processes are kept."""
+    import psutil  # noqa: PLC0415 - only an update needs it
+
     for path in folder.glob(".*.yaml"):
         match = _TEMPORARY_NAME.fullmatch(path.name)
-        if match is not None and not _is_running(int(match[1])):
+        if match is not None and not psutil.pid_exists(int(match[1])):
             path.unlink(missing_ok=True)
-
-
-def _is_running(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        # It runs, and belongs to another user.
-        pass
-    return True
 
 
 def remove_snapshot(path: Path) -> None:

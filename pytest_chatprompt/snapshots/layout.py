@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 import yaml
 from yaml.resolver import Resolver
 
-from pytest_chatprompt.text.shared_texts import SharedTexts
+from pytest_chatprompt.text.files import remember_long, sections
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
@@ -118,69 +118,75 @@ _INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
 _INDENT: Final = "  "
 
 
-class _Layout(NamedTuple):
-    """How strings of several lines are written."""
+def dump(data: Mapping[str, Any], *, escapes_lines: bool = False) -> str:
+    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
 
-    escapes_blocks: bool
-    shared: SharedTexts
-
-
-def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
-    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping."""
+    With `escapes_lines` an invisible character changes its own line alone, which is no YAML any more.
+    """
     lines: list[str] = []
-    _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
+    _add_lines(lines, data, "", escapes_lines)
     return "\n".join([*lines, ""])
 
 
 # The functions add to one list: a generator in each level would hand on every line through all levels around it.
 
 
-def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
+def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, escapes_lines: bool) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
+            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, escapes_lines, is_item=False)
     else:
         for inner in value:
-            _add_entry(lines, f"{indent}-", inner, indent, layout, is_item=True)
+            _add_entry(lines, f"{indent}-", inner, indent, escapes_lines, is_item=True)
 
 
 def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
-    lines: list[str], prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool
+    lines: list[str], prefix: str, value: Any, indent: str, escapes_lines: bool, *, is_item: bool
 ) -> None:
     """Add the lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            _add_block(lines, prefix, value, deeper, layout)
+            _add_block(lines, prefix, value, deeper, escapes_lines)
+        case str():
+            lines.append(f"{prefix} {inline(value)}")
         case Mapping() if value and is_item:
             # The first key follows the dash on its line, the others stand below.
             first = len(lines)
-            _add_lines(lines, value, deeper, layout)
+            _add_lines(lines, value, deeper, escapes_lines)
             lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
         case Mapping() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper, layout)
+            _add_lines(lines, value, deeper, escapes_lines)
         case list() | tuple() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper if is_item else indent, layout)
+            _add_lines(lines, value, deeper if is_item else indent, escapes_lines)
         case _:
             lines.append(f"{prefix} {inline(value)}")
 
 
-def _add_block(lines: list[str], prefix: str, text: str, indent: str, layout: _Layout) -> None:
+def _add_block(lines: list[str], prefix: str, text: str, indent: str, escapes_lines: bool) -> None:
     """Add the lines of a string of several lines."""
-    shared = layout.shared
-    pieces = shared.pieces(text.removesuffix("\n"))
-    is_visible = all(shared.remember(piece, "visible", _is_all_visible) for piece in pieces)
-    if layout.escapes_blocks or text.endswith("\n\n") or text == "\n" or not is_visible:
+    ending = "" if text.endswith("\n") else "-"
+    if escapes_lines:
+        lines.append(f"{prefix} |{ending}")
+        lines += [f"{indent}{visible_line(line)}" for line in text.removesuffix("\n").split("\n")]
+        return
+    parts = sections(text.removesuffix("\n"))
+    if text.endswith("\n\n") or text == "\n" or not all(map(_is_all_visible, parts)):
         lines.append(f'{prefix} "\\')
         lines += _escaped_lines(text, indent)
         return
     # Without this number YAML takes the indentation from the first line that is not empty.
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
-    lines.append(f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-"))
-    lines += [shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces]
+    lines.append(f"{prefix} |{indentation}{ending}")
+    lines += [_indenting(indent)(part) for part in parts]
+
+
+@lru_cache
+def _indenting(indent: str) -> Callable[[str], str]:
+    return remember_long(lambda text: _indented(text, indent))
 
 
 def _indented(text: str, indent: str) -> str:
@@ -199,6 +205,7 @@ def _escaped_lines(text: str, indent: str) -> list[str]:
     return [*(f"{line}\\" for line in others), f'{last}"']
 
 
+@remember_long
 def _is_all_visible(text: str) -> bool:
     """Whether a string of several lines has neither invisible characters nor blanks at the end of a line."""
     if text.endswith(" ") or " \n" in text:

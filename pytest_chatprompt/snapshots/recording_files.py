@@ -20,10 +20,10 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     data_sha256,
     request_sha256,
 )
-from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor, secret_forms
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import replace_surrogates
-from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import read_data, requests_in, stored_data
 from pytest_chatprompt.text.yaml import MAX_BYTES
@@ -39,27 +39,11 @@ def _check_whole(exchange: RecordedExchange) -> RecordedExchange:
     return exchange
 
 
-def _check_hash(exchange: RecordedExchange) -> RecordedExchange:
-    request = exchange.request
-    if request.endpoint is None or not request.has_body:
-        return exchange
-    sha256 = request_sha256(request.endpoint, request.body, request.headers)
-    if request.sha256 != sha256 and not _was_changed_when_saved(request):
-        raise PydanticCustomError("hash", "the request does not fit its sha256; it was edited")
-    return exchange
-
-
-def _was_changed_when_saved(request: RecordedRequest) -> bool:
-    """Whether a secret, in bytes too, or half a character was replaced: the hash is that of what was sent."""
-    text = json.dumps(request.body, ensure_ascii=False)
-    return any(form in text for form in (*secret_forms(REDACTED), "\ufffd"))
-
-
 class _RecordingFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
-    exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_whole), AfterValidator(_check_hash)], ...]
+    exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_whole)], ...]
 
 
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
@@ -97,6 +81,11 @@ def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[Reco
     try:
         text = read_snapshot(path)
         return () if text is None else _read(text)
+    except MergeConflictError as error:
+        raise ReplayError(
+            f"the recording {shown_path(path, root)} {error}; take one side, as with git checkout --ours: what either "
+            f"holds was paid for, so nothing is recorded over it. To record it again, delete it: {command}"
+        ) from None
     except (SnapshotFileError, ValueError) as error:
         raise ReplayError(
             f"cannot read the recording {shown_path(path, root)} ({_reason(error)}); put the file back, as with git "

@@ -44,7 +44,6 @@ class RecordingPlace:
         folder: of the test's snapshots.
         stem: the file name of its snapshot, without extension.
         root: pytest's root folder.
-        mode: what the run does with recordings.
         masks: mask what is hashed.
         command: gives what to type to run the test alone; for errors.
         repeat: which answer of a repeated case is replayed and recorded, from 1.
@@ -78,11 +77,19 @@ class RecordingPlace:
         return load_recording(self.path, self.root, f"{self.command()} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
-        """Open the recording for the test; `None` if the run neither replays nor records."""
+        """Open the recording for the test; `None` if the run neither replays nor records.
+
+        Raises:
+            ReplayError: the run needs what the file holds, and it cannot be read, or it holds the conflict of a merge.
+        """
         if not (self.mode.replays or self.mode.records):
             return None
         from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused import holds_conflict  # noqa: PLC0415
 
+        if holds_conflict(self.path):
+            # This raises an error, before anything is sent that could not be recorded.
+            replace(self, loaded=None).load()
         loaded = self.load() if self.mode.replays else ()
         recorded = tuple(exchange for exchange in loaded if exchange.repeat == self.repeat)
         return OpenRecording(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
+from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError, conflict_line, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.text.yaml import YamlError, load_yaml
 
@@ -22,6 +22,9 @@ def read_data(text: str) -> Any:
     try:
         return load_yaml(text)
     except YamlError as error:
+        conflict = conflict_line(text)
+        if conflict is not None:
+            raise MergeConflictError(f"holds the conflict of a merge, in line {conflict}") from None
         line, column = error.problem.position
         raise SnapshotFileError(f"cannot be read: line {line}, column {column}: {error}") from None
 
@@ -46,12 +49,6 @@ def requests_in(data: Any) -> list[Mapping[str, Any]]:
     ]
 
 
-@lru_cache(maxsize=1)
-def written_anew(text: str) -> str:
-    """The text of a snapshot as `dump` writes its data."""
-    return dump(read_data(text))
-
-
 def shows_the_same(stored: str, sent: str) -> bool:
     """Whether two texts of snapshots hold the same data; comments, quotes, indentation and anchors do not count."""
     try:
@@ -70,12 +67,14 @@ class Change:
         removed: the lines that were removed, as text without YAML; key and value where it is a setting.
         added: those that were added.
         moved: the lines of what only changed its place; then nothing was removed or added.
+        characters: how many more of the prompt are sent than before; fewer if negative.
     """
 
     place: str
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    characters: int = 0
 
     @property
     def content(self) -> tuple[tuple[str, ...], ...]:
@@ -124,7 +123,7 @@ def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
 def data_sha256(text: str) -> str:
     """The hash of the data of a snapshot, whatever its formatting; a text that cannot be read is hashed as it is."""
     with suppress(SnapshotFileError, TypeError, AttributeError):
-        text = written_anew(text)
+        text = dump(read_data(text))
     return written_sha256(text)
 
 

@@ -9,37 +9,37 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.snapshots.files import (
-    CASE_FILE_SUFFIXES,
-    OLD_RECORDING_SUFFIX,
     RECORDING_SUFFIX,
+    SnapshotFileError,
+    conflict_line,
     is_recording,
     normalized_name,
+    read_snapshot,
     remove_snapshot,
 )
+from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
     from pytest_chatprompt.capture.secrets.redaction import Redactor
 
-# How the snapshots of ordinary tests begin, and nothing that other tools write into the same folders.
-_FIRST_KEYS: Final = (b"requests:", b"eval_case_id:", b"question:", b"messages:")
+
+# How snapshots begin, and nothing that other tools write into the same folders.
+_FIRST_KEYS: Final = (b"provider:", b"requests:", b"eval_case_id:", b"question:", b"messages:", b"<<<<<<< ")
 _DIGEST: Final = re.compile("~[0-9a-f]{12}$")
 
 
-def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
-    """List the snapshots in a folder that no case of the eval file uses."""
-    return unused_of(sorted(folder.glob("*.yaml")), stems)
-
-
-def unused_of(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
-    """Those of some snapshots that no case of their eval file uses, as `unused_snapshots` lists them."""
+def unused_snapshots(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
+    """Those files of a folder of snapshots that no case of the eval file uses."""
     # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
     defined = {normalized_name(stem) for stem in stems}
     return [
@@ -59,35 +59,31 @@ def gone_snapshots(unused: Iterable[Path], cases: Iterable[str]) -> list[Path]:
     The others show a parameter that a fixture does not have in this run. Recordings are never among them.
     """
     defined = {normalized_name(stem.removesuffix("]")) for stem in cases}
+
     ids = {_DIGEST.sub("", stem.partition("[")[0]) for stem in defined}
-    return [path for path in unused if not is_recording(path) and not _may_be_of(_case_stem(path), defined, ids)]
+
+    def is_defined(path: Path) -> bool:
+        stem = _case_stem(path).removesuffix("]")
+        case_id = stem.partition("[")[0]
+        if shortened := _DIGEST.search(case_id):
+            # The digest is of all that was cut off, parameters too.
+            return any(each.startswith(case_id[: shortened.start()]) for each in ids)
+        # The parameters of fixtures stand at the end.
+        words = stem.split("-")
+        return any("-".join(words[:count]) in defined for count in range(1, len(words) + 1))
+
+    return [path for path in unused if not is_recording(path) and not is_defined(path)]
 
 
-def _may_be_of(stem: str, defined: Collection[str], ids: Collection[str]) -> bool:
-    """Whether a snapshot may belong to one of some cases, with parameters of fixtures at the end of its label."""
-    case_id, _, label = stem.removesuffix("]").partition("[")
-    shortened = _DIGEST.sub("", case_id)
-    if shortened != case_id:
-        # The digest is of all that was cut off, parameters too.
-        return any(shortened.startswith(each) or each.startswith(shortened) for each in ids)
-    words = label.split("-")
-    return any(f"{case_id}[{'-'.join(words[:count])}" in defined for count in range(1, len(words) + 1))
+def files_of_tests(folder: Path, tests: Iterable[str]) -> list[Path]:
+    """The snapshots and recordings in a folder of a module, but for the recordings of its tests."""
+    recordings = {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
+    return [path for path in written_files(folder) if normalized_name(path.name) not in recordings]
 
 
-def unused_test_snapshots(folder: Path, asserted: Collection[Path], tests: Iterable[str]) -> list[Path]:
-    """List the snapshots and recordings in a folder that no test of the module uses."""
-    used = {normalized_name(path.name) for path in asserted}
-    used |= {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
-    return [path for path in written_files(folder, _FIRST_KEYS) if normalized_name(path.name) not in used]
-
-
-def written_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIRST_KEYS)) -> list[Path]:
+def written_files(folder: Path) -> list[Path]:
     """The snapshots and recordings in a folder, which need not exist; sorted paths."""
-    return [
-        path
-        for path in sorted(folder.glob("*.yaml"))
-        if not path.name.startswith(".") and (is_recording(path) or _begins_with(path, first_keys))
-    ]
+    return list(filter(is_written_file, sorted(folder.glob("*.yaml"))))
 
 
 def holds_written_file(folder: Path) -> bool:
@@ -97,19 +93,19 @@ def holds_written_file(folder: Path) -> bool:
 
 def is_written_file(path: Path) -> bool:
     """Whether a file in a folder of snapshots looks like a snapshot or a recording that this plugin wrote."""
-    return path.name.endswith(CASE_FILE_SUFFIXES) or _begins_with(path, _FIRST_KEYS)
-
-
-def _begins_with(path: Path, keys: tuple[bytes, ...]) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(max(map(len, keys))).startswith(keys)
+            begins_so = file.read(max(map(len, _FIRST_KEYS))).startswith(_FIRST_KEYS)
     except OSError:
         return False
+    return not path.name.startswith(".") and (is_recording(path) or begins_so)
 
 
-class RemovalError(Exception):
-    """Something cannot be removed; the text says why. Nothing was removed then."""
+def holds_conflict(path: Path) -> bool:
+    """Whether a snapshot holds the conflict of a merge; one that cannot be read holds none."""
+    with suppress(SnapshotFileError):
+        return conflict_line(read_snapshot(path) or "") is not None
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +119,25 @@ class Removal:
         moved: recordings that another test has now, each with its new place.
     """
 
-    removed: tuple[Path, ...] = ()
-    left: tuple[Path, ...] = ()
-    kept: tuple[Path, ...] = ()
-    moved: tuple[tuple[Path, Path], ...] = ()
+    removed: list[Path] = field(default_factory=list)
+    left: list[Path] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+    moved: list[tuple[Path, Path]] = field(default_factory=list)
+
+    def lines_about_others(self, root: Path) -> Iterator[str]:
+        """What to say of recordings that were not removed."""
+        for old, new in self.moved:
+            yield f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
+        for path in self.kept:
+            yield f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}"
 
 
-def remove_unused(  # noqa: PLR0913 - each is a fact of its own
+def remove_unused(
     unused: Iterable[Path],
     removable: Collection[Path],
     root: Path,
     folders: Iterable[Path],
     sent: Mapping[str, Iterable[str]],
-    *,
-    sent_somewhere: Iterable[str] = (),
 ) -> Removal:
     """Move the recordings that other tests send now, and remove what may be removed.
 
@@ -146,29 +147,24 @@ def remove_unused(  # noqa: PLR0913 - each is a fact of its own
         root: pytest's root folder, absolute.
         folders: of snapshots of tests that may send what is recorded.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
-        sent_somewhere: hashes of what tests sent whose recordings are not known.
     """
     paths = sorted(unused)
-    has_recordings = any(map(is_recording, paths))
-    recordings = (
-        _recordings_by_hash((*folders, *(path.parent for path in paths)), sent, paths) if has_recordings else {}
-    )
-    elsewhere = frozenset(sent_somewhere)
-    removed: list[Path] = []
-    left: list[Path] = []
-    kept, moved = [], []
+    recordings: dict[str, Path] = {}
+    if any(map(is_recording, paths)):
+        recordings = _recordings_by_hash((*folders, *(path.parent for path in paths)), sent, paths)
+    removal = Removal()
     for path in paths:
-        place = _new_place(path, root, recordings, elsewhere) if is_recording(path) else None
+        place = _new_place(path, root, recordings) if is_recording(path) else None
         if place == path:
-            kept.append(path)
+            removal.kept.append(path)
         elif place is not None:
             place.parent.mkdir(parents=True, exist_ok=True)
-            moved.append((path, path.rename(place)))
+            removal.moved.append((path, path.rename(place)))
         else:
-            (removed if path in removable else left).append(path)
-    for path in (*removed, *(old for old, _ in moved)):
+            (removal.removed if path in removable else removal.left).append(path)
+    for path in (*removal.removed, *(old for old, _ in removal.moved)):
         remove_snapshot(path)
-    return Removal(tuple(removed), tuple(left), tuple(kept), tuple(moved))
+    return removal
 
 
 def _recordings_by_hash(
@@ -188,26 +184,20 @@ def _recordings_by_hash(
     return recordings
 
 
-def _new_place(
-    recording: Path, root: Path, recordings: Mapping[str, Path], sent_somewhere: Collection[str]
-) -> Path | None:
+def _new_place(recording: Path, root: Path, recordings: Mapping[str, Path]) -> Path | None:
     """Where an unused recording belongs now; `None` if no test sends any of its requests.
 
     It stays where it is if a test sends its requests and has a recording already, or if it cannot be read.
     """
     from pytest_chatprompt.snapshots.recording_files import load_recording  # noqa: PLC0415
 
-    # The name that a recording of an earlier version has today.
-    stem = recording.name.removesuffix(OLD_RECORDING_SUFFIX).removesuffix(RECORDING_SUFFIX)
     try:
-        exchanges = load_recording(recording.with_name(stem + RECORDING_SUFFIX), root)
+        exchanges = load_recording(recording, root)
     except ReplayError:
         return recording
-    hashes = [exchange.request.sha256 for exchange in exchanges]
+    hashes = (exchange.request.sha256 for exchange in exchanges)
     place = next((recordings[sha256] for sha256 in hashes if sha256 in recordings), None)
-    if place is None:
-        return recording if any(sha256 in sent_somewhere for sha256 in hashes) else None
-    return recording if place.exists() else place
+    return recording if place is not None and place.exists() else place
 
 
 def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redactor: Redactor) -> int:
@@ -231,23 +221,31 @@ def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redac
     return len(exchanges) - len(kept)
 
 
-def checked_paths(names: Iterable[str], root: Path) -> list[Path]:
-    """The files of unused snapshots that exist, by the names that reports of other machines give them."""
-    return [path for path in [_checked(name, root) for name in names] if path.exists()]
-
-
-def _checked(name: str, root: Path) -> Path:
-    path = root / name
-    is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-    is_snapshot = path.suffix == ".yaml" and ("]" in path.stem or is_written_file(path) or not path.exists())
-    if not (is_inside and is_snapshot) or ".." in path.parts:
-        raise RemovalError(f"{name}: not a snapshot in {root}; nothing was removed")
-    return path
-
-
 def snapshot_folders_below(root: Path, dirname: str) -> Iterator[Path]:
     """The folders of all snapshots of a project; hidden folders are passed over."""
     for folder, names, _ in os.walk(root):
         names[:] = [name for name in names if not name.startswith(".")]
         if Path(folder).name == dirname:
             yield from (Path(folder) / name for name in names)
+
+
+def snapshots_by_data(paths: Iterable[Path], read: Callable[[Path], str | None] = read_snapshot) -> dict[str, Path]:
+    """Snapshots by the hash of their data; of equal ones the first, and no recordings."""
+    from pytest_chatprompt.snapshots.stored import data_sha256  # noqa: PLC0415
+
+    found: dict[str, Path] = {}
+    for path in paths:
+        try:
+            text = None if is_recording(path) else read(path)
+        except SnapshotFileError:
+            continue
+        if text is not None:
+            found.setdefault(data_sha256(text), path)
+    return found
+
+
+def old_name(path: Path, new_stem: str) -> str:
+    """How to call the case of a snapshot: by its id, and by its bracket too if that is another one now."""
+    name, bracket, label = path.stem.rpartition("[")
+    is_same = label == new_stem.rpartition("[")[2]
+    return unquote(name if is_same else path.stem) if bracket else path.stem

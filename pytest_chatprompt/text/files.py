@@ -5,24 +5,26 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.wording import shown_path
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
-# Of all texts and media of one case, as often as they are sent: several times what any API accepts in one request.
-MAX_CASE_BYTES: Final = 100 * 1024 * 1024
-TOO_LARGE_CASE: Final = (
-    f"with this the case holds more than {MAX_CASE_BYTES // 1024**2} MiB of text and media; use smaller files, or "
-    "fewer: a file that is attached twice is sent twice"
-)
 # Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
+# Shorter texts are read faster than they are remembered.
+LONG_TEXT: Final = 65_536
+# Of each function, since texts may be large.
+_MAX_REMEMBERED: Final = 8
+_HEADING: Final = "=== "
+
+T = TypeVar("T")
 
 
 class TextFileError(Exception):
@@ -74,11 +76,6 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise TextFileError(_too_large(max_bytes))
     return content
-
-
-def utf8_size(text: str) -> int:
-    """How many bytes a text has as UTF-8."""
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
@@ -188,3 +185,17 @@ def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
     depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
     paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
     return next((path for path in paths if path.is_file()), None)
+
+
+def sections(text: str) -> list[str]:
+    """Split a long text before the heading of each attached file, without the line break; many cases share a file."""
+    if len(text) < LONG_TEXT:
+        return [text]
+    first, *others = text.split(f"\n{_HEADING}")
+    return [first, *(f"{_HEADING}{other}" for other in others)]
+
+
+def remember_long(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Make a function remember its results for the long texts that it got last; safe between threads."""
+    remembering = lru_cache(_MAX_REMEMBERED)(function)
+    return lambda text: (function if len(text) < LONG_TEXT else remembering)(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from pydantic import PlainValidator, ValidationError
@@ -61,6 +61,17 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_V
     return data
 
 
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a mapping of JSON, as its `object_pairs_hook`; a `ValueError` if a key appears twice."""
+    # The rows of a dataset share their keys.
+    mapping = {sys.intern(key): value for key, value in pairs}
+    if len(mapping) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for index, key in enumerate(keys) if key in keys[:index])
+        raise ValueError(f"the key {repeated!r} appears twice")
+    return mapping
+
+
 def check_bounds(data: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> None:
     """Refuse data that is nested too deep or holds too much."""
     level, values = [data], 0
@@ -113,23 +124,27 @@ def errors_at(errors: Iterable[tuple[Location, PydanticCustomError]]) -> Validat
 
 def check_json(value: Any) -> Any:
     """Return a value that JSON can hold; lists may be tuples."""
-    problems = list(_not_json(value, ()))
+    problems = list(json_problems(value))
     if problems:
         raise errors_at(problems)
     return value
 
 
-def _not_json(value: Any, location: Location) -> Iterator[tuple[Location, PydanticCustomError]]:
+def json_problems(value: Any, location: Location = ()) -> Iterator[tuple[Location, PydanticCustomError]]:
+    """What of a value JSON cannot hold, with the keys and indexes that lead to it."""
     if len(location) > MAX_DEPTH:
         yield location, invalid(f"nested more than {MAX_DEPTH} levels deep")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            # The parser has reported a key that is not a string.
-            yield from _not_json(inner, (*location, key))
+            yield from json_problems(inner, (*location, key))
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            yield from _not_json(inner, (*location, index))
-    elif value is not None and not isinstance(value, str | int | float):
+            yield from json_problems(inner, (*location, index))
+    elif isinstance(value, str):
+        half = LONE_SURROGATE.search(value)
+        if half is not None:
+            yield location, invalid(f"half of a character (U+{ord(half[0]):04X}), which is not valid Unicode")
+    elif value is not None and not isinstance(value, int | float):
         yield location, invalid(f"JSON has no {type(value).__name__}; put {value} in quotes")
     elif isinstance(value, float) and not math.isfinite(value):
         yield location, invalid("JSON has neither infinity nor NaN; put it in quotes if you mean text")
@@ -144,8 +159,7 @@ def require_json_mapping(value: Any) -> Any:
 
 def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a mapping of an eval file without its `x-` keys, which are the author's own."""
-    # The parser has reported a key that is not a string.
-    return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
+    return {key: value for key, value in data.items() if not key.startswith("x-")}
 
 
 def describe_data(value: Any, text: str | None = None) -> str:
@@ -183,43 +197,19 @@ def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, A
     return merged
 
 
-_INDENT: Final = "  "
 # Half of a character: half of a surrogate pair.
 LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# Up to here a number is written with all its digits, from here on with an exponent.
-_LARGEST_POSITIONAL: Final = 1e21
-_SMALLEST_POSITIONAL: Final = 1e-6
 
 
-def to_json_text(data: Any, indent: str = "") -> str:
+def to_json_text(data: Any) -> str:
     """Write data as JSON: keys in the order of the file, two blanks for each level, text beyond ASCII as it is."""
-    inner = indent + _INDENT
-    if isinstance(data, Mapping):
-        entries = [f"{_text(str(key))}: {to_json_text(value, inner)}" for key, value in data.items()]
-        return _block("{}", entries, indent)
-    if isinstance(data, list | tuple):
-        return _block("[]", [to_json_text(item, inner) for item in data], indent)
-    if isinstance(data, str):
-        return _text(data)
-    return _number(data) if isinstance(data, float) else json.dumps(data)
+    return json.dumps(_as_in_javascript(data), ensure_ascii=False, indent=2)
 
 
-def _block(brackets: str, entries: list[str], indent: str) -> str:
-    if not entries:
-        return brackets
-    lines = ",\n".join(f"{indent}{_INDENT}{entry}" for entry in entries)
-    return f"{brackets[0]}\n{lines}\n{indent}{brackets[1]}"
-
-
-def _text(text: str) -> str:
-    return LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
-
-
-def _number(number: float) -> str:
-    """A number as JavaScript writes it: without `.0`, and with fewer exponents than in Python."""
-    digits = Decimal(repr(number)).normalize()
-    if not number or _SMALLEST_POSITIONAL <= abs(number) < _LARGEST_POSITIONAL:
-        return f"{abs(digits) if not number else digits:f}"
-    sign, figures, _ = digits.as_tuple()
-    first, rest = figures[0], "".join(map(str, figures[1:]))
-    return f"{'-' if sign else ''}{first}{'.' if rest else ''}{rest}e{digits.adjusted():+d}"
+def _as_in_javascript(value: Any) -> Any:
+    """Data in which a number such as `5000.0` is `5000`."""
+    if isinstance(value, Mapping):
+        return {key: _as_in_javascript(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_in_javascript(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

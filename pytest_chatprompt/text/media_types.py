@@ -12,14 +12,18 @@ from urllib.parse import urlsplit
 
 MediaKind = Literal["image", "document", "audio"]
 
-# By kind of media: the media types that this package knows.
+# By kind of media: the media types that APIs take which take the kind.
 MEDIA_TYPES: Final[dict[MediaKind, tuple[str, ...]]] = {
     "image": ("image/png", "image/jpeg", "image/webp", "image/gif"),
     "document": ("application/pdf",),
     "audio": ("audio/wav", "audio/mpeg"),
 }
 # How the formats are called, in the order of the media types above.
-FORMATS: Final[dict[MediaKind, str]] = {"image": "PNG, JPEG, WebP or GIF", "document": "PDF", "audio": "WAV or MP3"}
+FORMATS: Final[dict[MediaKind, str]] = {
+    "image": "PNG, JPEG, WebP or GIF",
+    "document": "PDF, DOCX, XLSX, DOC, XLS, CSV, HTML, Markdown or plain text",
+    "audio": "WAV or MP3",
+}
 
 # What the bytes of each format begin with: https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern
 _SIGNATURES: Final = (
@@ -42,6 +46,21 @@ _SUFFIXES: Final = {
     ".wav": "audio/wav",
     ".mp3": "audio/mpeg",
 }
+# Documents that do not say themselves what they are: the suffix of the name does, and what the bytes begin with.
+_ZIP: Final = b"PK\x03\x04"
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument"
+NAMED_DOCUMENTS: Final = {
+    ".docx": (f"{_OFFICE}.wordprocessingml.document", _ZIP),
+    ".xlsx": (f"{_OFFICE}.spreadsheetml.sheet", _ZIP),
+    ".doc": ("application/msword", _OLE),
+    ".xls": ("application/vnd.ms-excel", _OLE),
+    ".csv": ("text/csv", b""),
+    ".html": ("text/html", b""),
+    ".htm": ("text/html", b""),
+    ".md": ("text/markdown", b""),
+    ".txt": ("text/plain", b""),
+}
 _DATA_URL: Final = re.compile(r"data:([^,]*?)(;base64)?,", re.IGNORECASE)
 _URL_SAFE_DIGITS: Final = str.maketrans("-_", "+/")
 _DIGITS_OF_A_GROUP: Final = 4
@@ -57,6 +76,28 @@ _LONGEST_END: Final = 80
 def sniff_media_type(content: bytes) -> str:
     """The media type that the bytes say they are; `""` for none that is known."""
     return next((media_type for signature, media_type in _SIGNATURES if signature.match(content)), "")
+
+
+def document_type(named_type: str, content: bytes) -> str:
+    """The media type of a document that is named so by a suffix such as `.csv`, or by its type; `""` if it is not.
+
+    Args:
+        named_type: a suffix, in any case, or a media type.
+        content: the bytes, which have to fit; a text has to be UTF-8.
+    """
+    name = named_type.lower()
+    for suffix, (media_type, start) in NAMED_DOCUMENTS.items():
+        if name in (suffix, media_type) and content.startswith(start):
+            return media_type if start or _is_text(content) else ""
+    return ""
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return bool(content)
 
 
 def kind_of_media_type(media_type: str) -> MediaKind | None:

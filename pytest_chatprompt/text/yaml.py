@@ -25,7 +25,7 @@ from yaml.events import (
 from yaml.resolver import Resolver
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import TextFileError, read_text, utf8_size
+from pytest_chatprompt.text.files import TextFileError, read_text
 from pytest_chatprompt.text.json_data import LONE_SURROGATE, MAX_FILE_DEPTH, MAX_VALUES, describe_data
 
 
@@ -116,12 +116,6 @@ class YamlProblem(NamedTuple):
     text: str
 
 
-class UnexpectedValue(YamlProblem):
-    """A key that is not a string, or a value that is not what it looks like; allowed in data that is ignored."""
-
-    __slots__ = ()
-
-
 class YamlError(Exception):
     """A text is not one valid YAML document; `problem` says where and why."""
 
@@ -131,31 +125,32 @@ class YamlError(Exception):
 
 
 MAX_ALIASED_VALUES: Final = 100_000
+# Of a file that this package has written.
 MAX_BYTES: Final = 256 * 1024 * 1024
-# More digits cannot be written again: Python limits them.
-_MAX_DIGITS: Final = 4300
-_LARGEST: Final = 10**_MAX_DIGITS
-_MAX_SHOWN: Final = 60
+# A number has fewer characters: Python limits how many.
+_LONGEST_NUMBER: Final = 1000
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
-# What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<` and `=`.
-_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value")
+# What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<`, `=` and dates.
+_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value", "tag:yaml.org,2002:timestamp")
 _IF_TEXT: Final = "put it in quotes if you mean text"
 _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 # PyYAML without libyaml reads the same, slowly.
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# YAML 1.1 takes these for line breaks, YAML 1.2 for ordinary characters.
-_FORMER_LINE_BREAKS: Final = "\x85\u2028\u2029"
-_ESCAPED_CHARACTER: Final = re.compile(r"\\(?:u|U0000)([0-9A-Fa-f]{4})")
-# Half of a character as JSON escapes it, which libyaml refuses.
-_ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F][0-9A-Fa-f]{2}")
+# The line breaks of YAML 1.1, which are ordinary characters in YAML 1.2, and half of a character as JSON escapes it,
+# which libyaml refuses: while it parses, private characters stand for them, which are this much higher.
+_HIDDEN: Final = re.compile(r"[\x85\u2028\u2029]|\\u([dD][89a-fA-F][0-9A-Fa-f]{2})")
+_STAND_IN: Final = re.compile(
+    r"[\U00100085\U00102028\U00102029\U0010d800-\U0010dfff]|\\U0010([dD][89a-fA-F][0-9A-Fa-f]{2})"
+)
+_HIGHER: Final = 0x100000
 
 
 class _Counts(NamedTuple):
     """How much there is in a value, what aliases repeat counted each time."""
 
     values: int
-    size: int
+    characters: int
     depth: int
 
 
@@ -167,7 +162,7 @@ class _OpenCollection:
     is_mapping: bool
     anchor: str | None
     values_before: int
-    bytes_before: int
+    characters_before: int
     around: list[Node]
     depth: int = 1
 
@@ -197,9 +192,9 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
     Raises:
         YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
     """
-    hidden, restore = _hide(text)
+    hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
-        return _Composer(restore, allows_halves=allows_halves).compose(_Loader(hidden))
+        return _Composer(has_stand_ins=hidden != text, allows_halves=allows_halves).compose(_Loader(hidden))
     except yaml.MarkedYAMLError as error:
         position, reason = _explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
@@ -211,40 +206,20 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
         raise YamlError(position, reason) from error
 
 
-def _hide(text: str) -> tuple[str, dict[str, str]]:
-    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have."""
-    breaks = [character for character in _FORMER_LINE_BREAKS if character in text]
-    halves = sorted(set(_ESCAPED_HALF.findall(text))) if "\\u" in text else []
-    if not breaks and not halves:
-        return text, {}
-    escaped = {int(code, 16) for code in _ESCAPED_CHARACTER.findall(text)}
-    unused = (code for code in range(0xE000, 0xF900) if chr(code) not in text and code not in escaped)
-    restore: dict[str, str] = {}
-    stand_ins: dict[str, str] = {}
-    for character, code in zip(breaks, unused, strict=False):
-        stand_ins[character], restore[chr(code)] = chr(code), character
-    for half, code in zip(halves, unused, strict=False):
-        stand_ins[half] = f"\\u{code:04x}"
-        restore |= {stand_ins[half]: half, chr(code): chr(int(half[2:], 16))}
-    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else LONE_SURROGATE
-    return pattern.sub(lambda match: stand_ins[match[0]], text), restore
-
-
 class _Composer:
     """Builds the tree of one text; "composing" is YAML's own word for it."""
 
-    def __init__(self, restore: dict[str, str], *, allows_halves: bool) -> None:
-        self.restore = restore
-        self.hidden = re.compile("|".join(map(re.escape, restore)))
+    def __init__(self, *, has_stand_ins: bool, allows_halves: bool) -> None:
+        self.has_stand_ins = has_stand_ins
         self.allows_halves = allows_halves
         self.diagnostics: list[YamlProblem] = []
         self.anchors: dict[str, tuple[Node, _Counts] | None] = {}
         self.open: list[_OpenCollection] = []
         # The nodes so far of the innermost collection; the root node where none is open.
         self.nodes: list[Node] = []
-        # How many values and bytes there are so far; what an alias repeats counts each time.
+        # How many values there are so far; what an alias repeats counts each time.
         self.values = 0
-        self.bytes = 0
+        self.characters = 0
         self.aliased_values = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
@@ -256,11 +231,10 @@ class _Composer:
             if kind is ScalarEvent:
                 self.values += 1
                 node = self.scalar(event)
-                size = utf8_size(node.text)
-                self.bytes += size
+                self.characters += len(node.text)
                 self.nodes.append(node)
                 if event.anchor:
-                    self.anchors[event.anchor] = (node, _Counts(1, size, 0))
+                    self.anchors[event.anchor] = (node, _Counts(1, len(node.text), 0))
             elif kind is SequenceEndEvent or kind is MappingEndEvent:
                 self.end_collection()
             elif kind is SequenceStartEvent or kind is MappingStartEvent:
@@ -275,8 +249,8 @@ class _Composer:
         self.diagnostics.sort()
         return self.nodes[0] if self.nodes else Node(_START_MARK, None), self.diagnostics
 
-    def add_problem(self, mark: Any, text: str, kind: type[YamlProblem] = YamlProblem) -> None:
-        self.diagnostics.append(kind(mark_position(mark), text))
+    def add_problem(self, mark: Any, text: str) -> None:
+        self.diagnostics.append(YamlProblem(mark_position(mark), text))
 
     def begin_collection(self, event: Any, *, is_mapping: bool) -> None:
         self.check_depth(1, mark_position(event.start_mark))
@@ -284,7 +258,9 @@ class _Composer:
             self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
         if event.anchor:
             self.anchors[event.anchor] = None
-        collection = _OpenCollection(event.start_mark, is_mapping, event.anchor, self.values, self.bytes, self.nodes)
+        collection = _OpenCollection(
+            event.start_mark, is_mapping, event.anchor, self.values, self.characters, self.nodes
+        )
         self.open.append(collection)
         self.nodes = []
         self.values += 1
@@ -297,8 +273,8 @@ class _Composer:
         self.nodes.append(node)
         self.note_depth(closed.depth)
         if closed.anchor:
-            counts = _Counts(self.values - closed.values_before, self.bytes - closed.bytes_before, closed.depth)
-            self.anchors[closed.anchor] = (node, counts)
+            characters = self.characters - closed.characters_before
+            self.anchors[closed.anchor] = (node, _Counts(self.values - closed.values_before, characters, closed.depth))
 
     def check_depth(self, depth: int, position: Position) -> None:
         if len(self.open) + depth > MAX_FILE_DEPTH:
@@ -322,14 +298,16 @@ class _Composer:
         self.aliased_values += counts.values
         if self.aliased_values > MAX_ALIASED_VALUES:
             raise YamlError(position, f"the aliases up to here expand to more than {MAX_ALIASED_VALUES:,} values")
-        self.bytes += counts.size
-        if self.bytes > MAX_BYTES:
+        self.characters += counts.characters
+        if self.characters > MAX_BYTES:
             raise YamlError(position, f"the aliases up to here expand to more than {MAX_BYTES // 1024**2} MiB")
         return node
 
     def restored(self, event: Any) -> str:
-        """The text of a scalar as it was before `_hide`."""
-        text = self.hidden.sub(lambda match: self.restore[match[0]], event.value)
+        """The text of a scalar as it stands in the file."""
+        text = _STAND_IN.sub(
+            lambda match: f"\\u{match[1]}" if match[1] else chr(ord(match[0]) - _HIGHER), str(event.value)
+        )
         if not LONE_SURROGATE.search(text):
             return text
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
@@ -341,48 +319,37 @@ class _Composer:
 
     def scalar(self, event: Any) -> Node:
         tag, mark, text = event.tag, event.start_mark, event.value
-        if self.restore:
+        if self.has_stand_ins:
             text = self.restored(event)
         if tag is not None and tag not in ("!", _STR_TAG):
             self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here; {_IF_TEXT}")
         if tag is not None or not event.implicit[0]:
             return Node(mark, text, text)
         resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
-        if resolved in _TEXT_TAGS:
+        # With a colon it is a number of base 60, which only YAML 1.1 has.
+        if resolved in _TEXT_TAGS or ":" in text or len(text) > _LONGEST_NUMBER:
             return Node(mark, text, text, is_plain_text=True)
         try:
-            return Node(mark, self.construct(resolved, text), text)
-        except ValueError as error:
-            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
-            reason = f"{shown} is not a valid YAML value: {error}; put it in quotes"
-            self.add_problem(mark, reason, UnexpectedValue)
-            return Node(mark, text, text)
-
-    def construct(self, tag: str, text: str) -> Any:
-        """The number, date or truth value that a text without quotes is."""
-        # Before it is read: base 60, which YAML 1.1 has, takes a time that grows with the square of the digits.
-        value = self.constructor.construct_object(yaml.ScalarNode(tag, text)) if len(text) <= _MAX_DIGITS else _LARGEST
-        if isinstance(value, int) and abs(value) >= _LARGEST:
-            raise ValueError(f"a number of more than {_MAX_DIGITS} digits")
-        return value
+            return Node(mark, self.constructor.construct_object(yaml.ScalarNode(resolved, text)), text)
+        except ValueError:
+            # Such as `0x_`, which looks like a number.
+            return Node(mark, text, text, is_plain_text=True)
 
     def mapping(self, nodes: list[Node]) -> dict[Any, Entry]:
         entries: dict[Any, Entry] = {}
         merged: dict[Any, Entry] = {}
         for key, value in zip(nodes[::2], nodes[1::2], strict=True):
-            if not isinstance(key.value, str):
-                if isinstance(key.value, dict | tuple):
-                    self.add_problem(key.mark, _not_a_string(key))
-                else:
-                    self.add_problem(key.mark, _not_a_string(key), UnexpectedValue)
-                    entries[key.value] = Entry(key, value)
-            elif key.value == "<<" and key.is_plain_text:
+            # As in JSON, every key is text: `1` is `"1"`.
+            name = key.text if key.value is None or isinstance(key.value, int | float) else key.value
+            if not isinstance(name, str):
+                self.add_problem(key.mark, _NOT_A_KEY["a list" if isinstance(name, tuple) else "a mapping"])
+            elif name == "<<" and key.is_plain_text:
                 self.merge(value, merged)
-            elif key.value in entries:
-                first_line = entries[key.value].key.position.line
-                self.add_problem(key.mark, f"the key {key.value!r} appears twice, first on line {first_line}")
+            elif name in entries:
+                first_line = entries[name].key.position.line
+                self.add_problem(key.mark, f"the key {name!r} appears twice, first on line {first_line}")
             else:
-                entries[key.value] = Entry(key, value)
+                entries[name] = Entry(key, value)
         return merged | entries if merged else entries
 
     def merge(self, value: Node, merged: dict[Any, Entry]) -> None:
@@ -395,12 +362,10 @@ class _Composer:
                 self.add_problem(source.mark, "the value of << must be a mapping or a list of mappings")
 
 
-def _not_a_string(key: Node) -> str:
-    if isinstance(key.value, dict):
-        return "the key is a mapping; a key must be a string, and text that begins with { must be in quotes"
-    if isinstance(key.value, tuple):
-        return "the key is a list; a key must be a string"
-    return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
+_NOT_A_KEY: Final = {
+    "a mapping": "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
+    "a list": "the key is a list; a key must be a string",
+}
 
 
 def _short_tag(tag: str) -> str:
@@ -408,67 +373,53 @@ def _short_tag(tag: str) -> str:
     return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
 
 
-_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
-_LINE_START: Final = r"(?:[-?:] +| )*"
-_TAB_IN_INDENTATION: Final = re.compile(_LINE_START + r"\t")
-_KEY_AND_VALUE: Final = re.compile(_LINE_START + r"[^\s#].*?:\s+\S")
-_QUOTES: Final = "text that begins with {character} must be in quotes"
-_END_OF_BLOCK: Final = "did not find expected (key|'-')|expected <block end>"
+_TAB_IN_INDENTATION: Final = re.compile(r"(?:[-?:] +| )*\t")
+_QUOTES: Final = "text that begins with this sign must be in quotes"
+_BACKSLASH: Final = "write \\\\ for a backslash, or use single quotes"
 # By words of the problems of libyaml and of PyYAML's own parser: whether the place is where the text around it opens,
 # and what to write.
 _REMEDIES: Final = (
     ("cannot start any token", False, _QUOTES),
     ("expected alphabetic or numeric character", True, _QUOTES),
-    ("sequence entries are not allowed", False, "a list begins on the line below its key; " + _QUOTES),
+    ("sequence entries are not allowed", False, f"a list begins on the line below its key; {_QUOTES}"),
+    (
+        "mapping values are not allowed",
+        False,
+        "text with ': ' must be in quotes, or this line is indented wrongly",
+    ),
     ("comment or (a )?line break", False, "after | or > the text begins on the next line; put other text in quotes"),
     ("expected (the )?node content", False, "a value is missing here"),
     (
         "expected ',' or '",
         False,
-        "the {kind} that opens on line {line} needs ',' or '{closing}' here; put quotes around text that contains one "
-        "of , [ ] {{ }}",
+        "a comma or a closing bracket is missing before this; put quotes around text that contains one of , [ ] { }",
     ),
-    ("hex", False, "write \\\\ for a backslash, or use single quotes"),
-    (_END_OF_BLOCK, False, "this line is indented unlike those around it"),
+    ("hex|unknown escape character", False, _BACKSLASH),
+    (
+        "did not find expected (key|'-')|expected <block end>",
+        False,
+        "this line is indented unlike those around it, or there is text behind a closing quote or bracket",
+    ),
     (
         "could not find expected ':'",
         True,
         "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |",
     ),
     ("found unexpected (end of stream|document)", True, "the quote that opens here is never closed"),
-    ("unknown escape character", False, "write \\\\ for a backslash, or use single quotes"),
 )
 
 
 def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
-    """Where libyaml stopped, and what to write there for the most common mistakes; else libyaml's own words."""
+    """Where the parser stopped, and what to write there for the most common mistakes; else the parser's own words."""
     mark = error.problem_mark or error.context_mark or _START_MARK
-    opening = error.context_mark or mark
-    # libyaml gives the end of a text a line of its own, and may count more line breaks than we do.
-    lines = dict(enumerate(_LINE_BREAK.split(text)))
-    line = lines.get(mark.line, "")
-    before, problem = line[: mark.column], error.problem or ""
-    tab = _TAB_IN_INDENTATION.match(line[: mark.column + 1])
-    if tab is not None or line[mark.column : mark.column + 1] == "\t":
-        column = mark.column + 1 if tab is None else tab.end()
-        return Position(mark.line + 1, column), "indent with spaces, not a tab"
-    if "mapping values are not allowed" in problem:
-        if _KEY_AND_VALUE.match(before):
-            return mark_position(mark), "text that contains ': ' must be in quotes"
-        reason = (
-            "this line belongs to the text above; indent the key like the key above, and write ': ' behind that one"
-        )
-        return mark_position(mark), reason
-    if re.search(_END_OF_BLOCK, problem) and before.rstrip().endswith(('"', "'", "]", "}")):
-        closing = before.rstrip()[-1]
-        return mark_position(mark), f"nothing may follow the closing {closing}; put the whole text in quotes"
+    problem = error.problem or ""
+    # The parser gives the end of a text a line of its own.
+    line = dict(enumerate(text.split("\n"))).get(mark.line, "")
+    if _TAB_IN_INDENTATION.match(line[: mark.column + 1]):
+        return mark_position(mark), "indent with spaces, not a tab"
     for words, is_at_opening, remedy in _REMEDIES:
         if re.search(words, problem):
-            place = opening if is_at_opening else mark
-            kind, closing = ("list", "]") if "sequence" in str(error.context) else ("mapping", "}")
-            character = lines.get(place.line, "")[place.column : place.column + 1]
-            names = {"character": character, "kind": kind, "closing": closing, "line": opening.line + 1}
-            return mark_position(place), remedy.format(**names)
+            return mark_position((error.context_mark or mark) if is_at_opening else mark), remedy
     return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
 
 

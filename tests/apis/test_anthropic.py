@@ -130,14 +130,6 @@ def test_names_are_left_out_with_an_adjustment() -> None:
             "message 2: the arguments of the tool call 'c1' are not a JSON object: '[1]'; write one, such as '{}'",
             id="arguments that are a list",
         ),
-        *(
-            pytest.param(
-                (ChatMessage("assistant", None, tool_calls=(call("c1", "f", arguments),), number=2),),
-                f"message 2: the arguments of the tool call 'c1' are not a JSON object: {arguments!r}; write one, such as '{{}}'",
-                id=f"arguments with a number that JSON does not have: {arguments}",
-            )
-            for arguments in ('{"a": NaN}', '{"a": 1e999}', '{"a": -Infinity}')
-        ),
         pytest.param(
             (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "{cut"),), number=2),),
             "message 2: the arguments of the tool call 'c1' are not a JSON object: '{cut'; write one, such as '{}'",

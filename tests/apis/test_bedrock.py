@@ -138,8 +138,8 @@ def test_e3_only_the_first_user_message_after_tool_results_goes_with_them() -> N
         pytest.param(
             {"tools": [{"type": "custom", "name": "a"}]},
             ("tools", 0),
-            "Amazon Bedrock has no tool of OpenAI's type 'custom'; write a function, or put the API's own tools into "
-            "settings.extra_body",
+            "Amazon Bedrock has no tool of OpenAI's type 'custom'; write a function, or one of the API's own tools "
+            "as {type: raw, PROVIDER: {...}}",
             id="a custom tool",
         ),
     ],

@@ -114,8 +114,8 @@ def test_e2_a_system_message_is_put_before_a_prompt_that_has_none(
 
 def test_a_previewed_body_is_the_prepared_one_decoded() -> None:
     provider = OpenAIProvider(extra_body={"pair": (1, "é")})
-    assert provider.preview_body(HI).body == json.loads(provider.prepare(HI).content)
-    assert provider.preview_body(HI).body["pair"] == [1, "é"]
+    assert provider.prepare(HI).body == json.loads(provider.prepare(HI).content)
+    assert provider.prepare(HI).body["pair"] == [1, "é"]
 
 
 @pytest.mark.parametrize(

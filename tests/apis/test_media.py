@@ -180,7 +180,7 @@ def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
                 (OPENAI, "user"),
                 (AZURE, "user"),
                 (ANTHROPIC, "user and tool"),
-                (GEMINI, "user and assistant"),
+                (GEMINI, "user, assistant and tool"),
                 (RESPONSES, "user and tool"),
                 (BEDROCK, "user and tool"),
                 (OLLAMA, "user"),

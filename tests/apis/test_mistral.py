@@ -85,7 +85,7 @@ def request(*messages: ChatMessage, **options: Any) -> ProviderRequest:
 
 
 def test_the_seed_and_the_limit_have_mistral_s_names() -> None:
-    body = MistralProvider(seed=1, max_output_tokens=2, reasoning_effort="high").preview_body(request(USER)).body
+    body = MistralProvider(seed=1, max_output_tokens=2, reasoning_effort="high").prepare(request(USER)).body
     assert body == {
         "model": "mistral-large-latest",
         "messages": [{"role": "user", "content": "hi"}],
@@ -123,7 +123,7 @@ def test_names_of_speakers_are_left_out() -> None:
 
 
 def test_a_function_without_parameters_gets_the_schema_that_the_api_demands() -> None:
-    body = MISTRAL.preview_body(request(USER, tools=[{"type": "function", "name": "now"}])).body
+    body = MISTRAL.prepare(request(USER, tools=[{"type": "function", "name": "now"}])).body
     empty = {"type": "object", "properties": {}}
     assert body["tools"] == [{"type": "function", "function": {"parameters": empty, "name": "now"}}]
 
@@ -148,7 +148,7 @@ def test_a_tool_choice_is_sent_as_it_is(choice: Any) -> None:
 )
 def test_what_mistral_lacks_is_an_error(options: dict[str, Any], text: str) -> None:
     with pytest.raises(PayloadError, match=f"^{re.escape(text)}$"):
-        MISTRAL.preview_body(request(USER, **options))
+        MISTRAL.prepare(request(USER, **options))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_what_mistral_lacks_is_an_error(options: dict[str, Any], text: str) -> N
             (USER, ChatMessage("assistant", "hm", number=2)),
             "last-turn",
             2,
-            "Mistral expects the last turn from the user or a tool; end the case with a user message",
+            "Mistral expects the last turn from the user or a tool; end with a user message",
             id="the assistant last",
         ),
         pytest.param(

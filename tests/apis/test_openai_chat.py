@@ -61,7 +61,6 @@ def async_client(replies: Replies) -> openai.AsyncOpenAI:
         pytest.param(Reply(tool_calls=CALLS), {}, id="calls"),
         pytest.param(Reply(json=[1, {"a": None}]), {}, id="json"),
         pytest.param(Reply("a", usage={"input_tokens": 3, "output_tokens": 5}, finish_reason="length"), {}, id="usage"),
-        pytest.param(None, {"functions": [{"name": "f"}], "function_call": {"name": "f"}}, id="older functions"),
     ],
 )
 def test_replies_are_valid_by_the_types_of_the_sdk_and_the_same_streamed(reply: Reply | None, more: Any) -> None:

@@ -274,7 +274,7 @@ ECHO = Echo(base_url="https://echo.example")
                 {"tools": [{"type": "custom", "name": "a"}]},
                 ("tools", 0),
                 f"{provider.vendor} has no tool of OpenAI's type 'custom'; "
-                "write a function, or put the API's own tools into settings.extra_body",
+                "write a function, or one of the API's own tools as {type: raw, PROVIDER: {...}}",
                 id=f"{provider.vendor}: a custom tool",
             )
             for provider in (ANTHROPIC, GEMINI)
@@ -300,13 +300,6 @@ ECHO = Echo(base_url="https://echo.example")
             ("tool_choice",),
             "Anthropic has no allowed_tools; write auto, none, required or the name of one function",
             id="anthropic: allowed tools",
-        ),
-        pytest.param(
-            GEMINI,
-            {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "a"}]}},
-            ("tool_choice",),
-            "Gemini has allowed_tools with the mode 'required' only; leave out the tools that are not allowed",
-            id="gemini: allowed tools that need not be called",
         ),
         pytest.param(
             ANTHROPIC,

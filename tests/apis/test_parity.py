@@ -2,7 +2,7 @@
 
 Both send to a local server, and the received requests are compared: path, query and decoded JSON. Each conversation is
 written once for our providers, in the shape of an eval file, and once for each SDK, in the way that the SDK's
-documentation recommends. A difference that is intended has a comment with its reason.
+documentation recommends. The differences that are intended are in `sdk_differences.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.apis.conversations import call
+from tests.apis.sdk_differences import as_ours
 from tests.media import FORMATS, PDF, PNG, data_url, in_base64
 from tests.replies import plain_reply
 from tests.server import Server
@@ -278,8 +279,12 @@ def sent_by(provider: ChatProvider, conversation: Conversation, server: Server) 
 
 def openai_arguments(conversation: Conversation, token_limit: str = "max_completion_tokens") -> dict[str, Any]:
     names = {"temperature": "temperature", "max_output_tokens": token_limit}
+    # A user of the SDK writes no content where there is none.
+    messages = [
+        {key: value for key, value in message.as_dict().items() if value is not None} for message in conversation.prompt
+    ]
     return {
-        "messages": [message.as_dict() for message in conversation.prompt],
+        "messages": messages,
         **{names[name]: value for name, value in conversation.settings.items()},
     }
 
@@ -296,7 +301,7 @@ def test_openai_sends_what_its_sdk_sends(conversation: Conversation, token_limit
     base_url = f"{server.url}/v1"
     with openai.OpenAI(api_key="k", base_url=base_url, max_retries=0) as client:
         client.chat.completions.create(model="m", **openai_arguments(conversation, token_limit))
-    theirs = received_request(server)
+    theirs = as_ours(received_request(server), "OpenAI and the like")
     ours = OpenAIProvider(
         model="m", base_url=base_url, api_key="k", max_tokens_parameter=token_limit, **conversation.settings
     )
@@ -308,14 +313,11 @@ def test_azure_sends_to_a_deployment_what_its_sdk_sends(conversation: Conversati
     server.reply_with(plain_reply("azure-chat"))
     with openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="2024-10-21", max_retries=0) as client:
         client.chat.completions.create(model="d", **openai_arguments(conversation))
-    path, body = received_request(server)
-    # Intended: the SDK puts the argument `model` into the path, and leaves it in the body too. The path decides, the
-    # REST reference has no `model` in the body of a deployment, and a reviewer has to read the name only once.
-    assert body.pop("model") == "d"
+    theirs = as_ours(received_request(server), "Azure", "OpenAI and the like")
     ours = AzureProvider(
         deployment="d", endpoint=server.url, api_version="2024-10-21", api_key="k", **conversation.settings
     )
-    assert sent_by(ours, conversation, server) == (path, body)
+    assert sent_by(ours, conversation, server) == theirs
 
 
 @each_conversation
@@ -323,7 +325,7 @@ def test_azure_sends_to_the_v1_path_what_its_sdk_sends(conversation: Conversatio
     server.reply_with(plain_reply("azure-chat"))
     with openai.OpenAI(api_key="k", base_url=f"{server.url}/openai/v1/", max_retries=0) as client:
         client.chat.completions.create(model="d", **openai_arguments(conversation))
-    theirs = received_request(server)
+    theirs = as_ours(received_request(server), "OpenAI and the like")
     ours = AzureProvider(deployment="d", endpoint=server.url, api_version=None, api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == theirs
 
@@ -354,16 +356,9 @@ def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Ser
     with genai.Client(api_key="k", http_options=options) as client:
         contents: Any = conversation.contents
         client.models.generate_content(model="m", contents=contents, config=config)
-    path, body = received_request(server)
-    # Intended: given any config, the SDK sends `generationConfig`, even if it is empty.
-    if not body.get("generationConfig", True):
-        del body["generationConfig"]
-    if conversation.system is not None:
-        # Intended: the SDK gives every content that it makes from a string the role `user`. A system instruction has no
-        # role (https://ai.google.dev/api/generate-content), and the reference's examples have none.
-        assert body["systemInstruction"].pop("role") == "user"
+    theirs = as_ours(received_request(server), "Gemini")
     ours = GeminiProvider(model="m", base_url=server.url, api_key="k", **conversation.settings)
-    assert sent_by(ours, conversation, server) == (path, body)
+    assert sent_by(ours, conversation, server) == theirs
 
 
 # --- images, documents and sounds
@@ -511,20 +506,9 @@ def test_gemini_sends_the_media_that_its_sdk_sends(parts: MediaParts, server: Se
     contents: Any = [types.Content(role="user", parts=parts.gemini)]
     with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url)) as client:
         client.models.generate_content(model="m", contents=contents)
-    path, body = received_request(server)
-    for part in body["contents"][0]["parts"]:
-        # Intended: the SDK leaves these names in snake case, and writes base64 in the alphabet for URLs. The API reads
-        # both; the reference has camel case, and its examples the usual alphabet (https://ai.google.dev/api/caching#Part).
-        if "inlineData" in part:
-            data = part["inlineData"]["data"].replace("-", "+").replace("_", "/")
-            part["inlineData"] = {"mimeType": part["inlineData"]["mime_type"], "data": data}
-        if "fileData" in part:
-            part["fileData"] = {
-                "mimeType": part["fileData"]["mime_type"],
-                "fileUri": part["fileData"]["file_uri"],
-            }
+    theirs = as_ours(received_request(server), "Gemini")
     ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k")
-    assert sent_media(ours, parts, server) == (path, body)
+    assert sent_media(ours, parts, server) == theirs
 
 
 # --- settings, tools, tool choices and response formats
@@ -623,6 +607,17 @@ OPTIONS = {
             "tool_config": calling(types.FunctionCallingConfigMode.ANY, "now"),
         },
     ),
+    "an allowed tool that need not be called": Options(
+        {
+            "tools": (WEATHER_TOOL, NOW_TOOL),
+            "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [NOW_TOOL]}},
+        },
+        None,
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION, types.FunctionDeclaration(name="now")])],
+            "tool_config": calling(types.FunctionCallingConfigMode.VALIDATED, "now"),
+        },
+    ),
     "a schema": Options(
         {"response_format": WEATHER_FORMAT},
         {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
@@ -707,11 +702,9 @@ def test_azure_sends_the_options_that_its_sdk_sends(options: Options, server: Se
     messages: Any = [{"role": "user", "content": "hi"}]
     with openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="2024-10-21", max_retries=0) as client:
         client.chat.completions.create(model="other", messages=messages, **options.request, **options.openai)
-    path, body = received_request(server)
-    # Intended: as above, the path alone names the deployment.
-    assert body.pop("model") == "other"
+    theirs = as_ours(received_request(server), "Azure")
     ours = AzureProvider(deployment="d", endpoint=server.url, api_version="2024-10-21", api_key="k")
-    assert sent_with(ours, options, server) == (path, body)
+    assert sent_with(ours, options, server) == theirs
 
 
 @options_of("anthropic")
@@ -732,18 +725,6 @@ def test_gemini_sends_the_options_that_its_sdk_sends(options: Options, server: S
     with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url)) as client:
         config = types.GenerateContentConfig(**(options.gemini or {}))
         client.models.generate_content(model="other", contents="hi", config=config)
-    path, body = received_request(server)
-    # Intended: as above.
-    if not body.get("generationConfig", True):
-        del body["generationConfig"]
-    # Intended: the SDK leaves two names in snake case, which the API reads too. The reference has all in camel case
-    # (https://ai.google.dev/api/caching#FunctionDeclaration, https://ai.google.dev/api/generate-content#ThinkingConfig).
-    for tool in body.get("tools", ()):
-        for declaration in tool["functionDeclarations"]:
-            if "parameters_json_schema" in declaration:
-                declaration["parametersJsonSchema"] = declaration.pop("parameters_json_schema")
-    thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
-    if "thinking_level" in thinking:
-        thinking["thinkingLevel"] = thinking.pop("thinking_level")
+    theirs = as_ours(received_request(server), "Gemini")
     ours = GeminiProvider(model="m", base_url=server.url, api_key="k")
-    assert sent_with(ours, options, server) == (path, body)
+    assert sent_with(ours, options, server) == theirs

@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from pytest_chatprompt import CompatibleProvider, OllamaProvider, OpenRouterProvider
+from tests.apis.sdk_differences import as_ours
 from tests.apis.test_parity import (
     MEDIA,
     PDF_URL,
@@ -35,7 +36,7 @@ def test_they_send_what_openais_sdk_sends(
     server.reply_with(plain_reply("openai-chat"))
     with openai.OpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0) as client:
         client.chat.completions.create(model="m", **openai_arguments(conversation, "max_tokens"))
-    theirs = received_request(server)
+    theirs = as_ours(received_request(server), "OpenAI and the like")
     ours = provider(model="m", base_url=f"{server.url}/v1", api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == theirs
 

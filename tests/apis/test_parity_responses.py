@@ -184,6 +184,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "tools": [WEATHER_TOOL, NOW_TOOL],
         "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [NOW_TOOL]},
     },
+    "an allowed tool that need not be called": {
+        "tools": [WEATHER_TOOL, NOW_TOOL],
+        "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [NOW_TOOL]},
+    },
     "a schema": {"text": {"format": FORMAT}},
     "JSON without a schema": {"text": {"format": {"type": "json_object"}}},
     "an effort": {"reasoning": {"effort": "low"}},

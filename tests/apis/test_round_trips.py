@@ -18,9 +18,17 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia
 from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
+from pytest_chatprompt.apis.table import chat_providers, get_api
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media, content_parts
+from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage,
+    ChatPrompt,
+    JSONResult,
+    MarkedText,
+    Media,
+    RawContent,
+    content_parts,
+)
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
 
@@ -48,19 +56,50 @@ def media(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Media]:
     possible = []
     for kind, support in provider.media.items():
         if role in support.roles:
-            possible.append(Media(kind, f"a.{kind}", TYPES[kind], BYTES[kind]))
+            detail = "low" if support.takes_detail else None
+            mark = {"type": "ephemeral"} if kind in provider.cached_kinds else None
+            possible.append(Media(kind, f"a.{kind}", TYPES[kind], BYTES[kind], detail, mark))
             if support.takes_urls:
                 possible.append(Media(kind, f"https://a.example/{kind}", TYPES[kind]))
     return st.sampled_from(possible) if possible else st.nothing()
 
 
+# What is sent as it is: the block that each API has for a text.
+RAW_TEXTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "openai_responses": lambda text: {"type": "input_text", "text": text},
+    "gemini": lambda text: {"text": text},
+    "bedrock": lambda text: {"text": text},
+}
+
+
+def raw_text(provider: type[ChatProvider], text: str) -> RawContent:
+    block = RAW_TEXTS[provider.name](text) if provider.name in RAW_TEXTS else {"type": "text", "text": text}
+    return RawContent({provider.name: block, "another": {}})
+
+
+def others(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
+    """Parts that are not plain text: media, with what an author may say of them, marked texts, what is raw."""
+    parts = media(provider, role)
+    if role == "assistant":
+        return parts
+    raw = TEXTS.map(partial(raw_text, provider)) if role == "user" else st.nothing()
+    if "text" in provider.cached_kinds:
+        return parts | raw | TEXTS.map(lambda text: MarkedText(text, {"type": "ephemeral", "ttl": "1h"}))
+    return parts | raw
+
+
 def contents(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
-    """A text, or texts around one of the media."""
-    taken = media(provider, role)
+    """A text, or texts around another part."""
+    taken = others(provider, role)
     if taken.is_empty:
         return TEXTS
     around = st.lists(TEXTS | taken, max_size=2)
     return TEXTS | st.tuples(around, taken, around).map(lambda each: (*each[0], each[1], *each[2]))
+
+
+def results(provider: type[ChatProvider]) -> st.SearchStrategy[Any]:
+    """The contents of tool messages."""
+    return st.just("") | contents(provider, "tool") | ARGUMENTS.map(lambda data: (JSONResult(data),))
 
 
 @st.composite
@@ -70,6 +109,8 @@ def prompts(draw: st.DrawFn, provider: type[ChatProvider]) -> ChatPrompt:
     number = 0
     for _ in range(draw(st.integers(1, 3))):
         messages += draw(st.lists(contents(provider, "user").map(partial(ChatMessage, "user")), min_size=1, max_size=2))
+        if provider.takes_developers and draw(st.booleans()):
+            messages.append(ChatMessage("developer", draw(TEXTS)))
         for names in draw(st.lists(st.lists(NAMES, min_size=1, max_size=2), max_size=2)):
             calls = []
             for name in names:
@@ -78,7 +119,12 @@ def prompts(draw: st.DrawFn, provider: type[ChatProvider]) -> ChatPrompt:
                 calls.append(ToolCall(id=f"call{number}", function=FunctionCall(name=name, arguments=arguments)))
             messages.append(ChatMessage("assistant", draw(st.none() | TEXTS), tool_calls=tuple(calls)))
             messages += [
-                ChatMessage("tool", draw(st.just("") | contents(provider, "tool")), tool_call_id=call.id)
+                ChatMessage(
+                    "tool",
+                    draw(results(provider)),
+                    tool_call_id=call.id,
+                    is_error=provider.takes_tool_errors and draw(st.booleans()),
+                )
                 for call in calls
             ]
         messages.append(ChatMessage("assistant", draw(contents(provider, "assistant"))))
@@ -90,14 +136,37 @@ def said(prompt: ChatPrompt) -> list[Any]:
     names = {call.id: call.function.name for message in prompt for call in message.tool_calls}
     return [
         (
-            message.role,
-            [part for part in content_parts(message.content) if isinstance(part, str) and part],
+            "system" if message.role == "developer" else message.role,
+            _texts(message.role, map(_text, content_parts(message.content))),
             [(each.kind, each.source if each.content is None else len(each.content)) for each in message.media],
             [(call.id, call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls],
-            [] if message.tool_call_id is None else [(message.tool_call_id, names.get(message.tool_call_id))],
+            []
+            if message.tool_call_id is None
+            else [(message.tool_call_id, names.get(message.tool_call_id), message.is_error)],
         )
         for message in prompt
     ]
+
+
+def _texts(role: str, texts: Iterable[str]) -> list[Any]:
+    """The texts of a message; those of a tool's result are one text in some APIs."""
+    told = list(filter(None, texts))
+    return [_data(text) for text in (["\n".join(told)] if role == "tool" and told else told)]
+
+
+def _text(part: Any) -> str:
+    """The text of a part; `""` for media."""
+    if isinstance(part, RawContent):
+        return str(next(iter(part.by_provider.values()))["text"])
+    return "" if isinstance(part, Media) else str(part)
+
+
+def _data(text: str) -> Any:
+    """What a text says if it is the JSON of a tool's result, however it is laid out; else the text."""
+    try:
+        return json.loads(text) if text.startswith("{") else text
+    except ValueError:
+        return text
 
 
 def read(conversation: Conversation) -> list[Any]:
@@ -106,10 +175,13 @@ def read(conversation: Conversation) -> list[Any]:
     return [
         (
             turn.role,
-            [text for text in turn.texts if text],
+            _texts(turn.role, turn.texts),
             [_medium(each) for each in turn.media],
             [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
-            [(result.call_id, result.name or names.get(result.call_id)) for result in turn.tool_results],
+            [
+                (result.call_id, result.name or names.get(result.call_id), result.is_error)
+                for result in turn.tool_results
+            ],
         )
         for turn in conversation.turns
     ]
@@ -127,7 +199,7 @@ def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
 ) -> None:
     prompt = data.draw(prompts(provider))
     with use_context(OFFLINE):
-        preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
+        preview = provider().prepare(ProviderRequest(chat_prompt=prompt))
     conversation = get_api(provider.offline_api).read_conversation(preview.body)
     assert read(conversation) == said(prompt)
 
@@ -155,7 +227,7 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
         findings = provider().preflight(request)
         api = get_api(provider.offline_api)
         assert isinstance(api, ChatAPI)
-        found_in_body = preflight_body(provider(), provider().preview_body(request).body, api)
+        found_in_body = preflight_body(provider(), provider().prepare(request).body, api)
     assert found_in_body == findings
 
 
@@ -196,7 +268,7 @@ def test_a_reply_is_read_back_as_what_was_queued_whole_and_streamed(provider: An
     is_withheld = reply.finish_reason == "content_filter"
     assert bool(response.blocked) is is_withheld
     with use_context(OFFLINE):
-        preview = provider().preview_body(ProviderRequest(question="Hello"))
+        preview = provider().prepare(ProviderRequest(question="Hello"))
     streamed = provider().read_reply(stream_of(provider.offline_api, urlsplit(preview.url).path, preview.body, reply))
     assert answered(streamed) == answered(response)
     assert (streamed.finish_reason, streamed.blocked) == (response.finish_reason, response.blocked)
@@ -225,9 +297,11 @@ def stream_of(name: str, path: str, body: Mapping[str, Any], reply: Reply) -> An
     else:
         body = {**body, "stream": True, "stream_options": {"include_usage": True}}
     request = httpx.Request("POST", f"https://a.example{path}{query}", json=body)
-    content = get_api(name).answer(request, reply).read()
-    join = JOINS[name]
-    return join(read_aws_messages(content) if name == "bedrock" else list(_events(content)))
+    api: Any = get_api(name)
+    content = api.answer(request, reply).read()
+    if name == "bedrock":
+        return api.join_stream([{head[":event-type"]: json.loads(data)} for head, data in read_aws_messages(content)])
+    return api.join_stream(list(_events(content)))
 
 
 def _events(content: bytes) -> Iterator[Any]:
@@ -235,90 +309,3 @@ def _events(content: bytes) -> Iterator[Any]:
         data = line.removeprefix("data: ")
         if data.startswith("{"):
             yield json.loads(data)
-
-
-def _join_chat(chunks: list[Any]) -> Any:
-    message: dict[str, Any] = {"content": "", "tool_calls": []}
-    body: dict[str, Any] = {}
-    for chunk in chunks:
-        body |= {"usage": chunk.get("usage") or body.get("usage")}
-        for choice in chunk["choices"]:
-            delta = choice["delta"]
-            message["content"] += delta.get("content") or ""
-            for call in delta.get("tool_calls") or ():
-                if len(message["tool_calls"]) == call["index"]:
-                    message["tool_calls"].append(call)
-                else:
-                    message["tool_calls"][-1]["function"]["arguments"] += call["function"]["arguments"]
-            body["choices"] = [{"message": message, "finish_reason": choice["finish_reason"]}]
-    return body
-
-
-def _join_responses(events: list[Any]) -> Any:
-    # Its last event holds the whole response; the pieces are read too.
-    response = events[-1]["response"]
-    texts = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
-    assert texts == "".join(part["text"] for item in response["output"] for part in item.get("content", ()))
-    return response
-
-
-def _join_anthropic(events: list[Any]) -> Any:
-    message = events[0]["message"]
-    for event in events:
-        match event["type"]:
-            case "content_block_start":
-                message["content"].append(event["content_block"])
-                written = ""
-            case "content_block_delta":
-                delta = event["delta"]
-                if delta["type"] == "text_delta":
-                    message["content"][-1]["text"] += delta["text"]
-                else:
-                    written += delta["partial_json"]
-                    message["content"][-1]["input"] = written
-            case "content_block_stop" if message["content"][-1]["type"] == "tool_use":
-                message["content"][-1]["input"] = json.loads(written)
-            case "message_delta":
-                message |= event["delta"] | {"usage": message["usage"] | event["usage"]}
-    return message
-
-
-def _join_gemini(chunks: list[Any]) -> Any:
-    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
-    last = chunks[-1]["candidates"][0]
-    return {**chunks[-1], "candidates": [{**last, "content": {"parts": parts}}]}
-
-
-def _join_bedrock(messages: Iterable[Any]) -> Any:
-    content: list[Any] = []
-    body: dict[str, Any] = {"output": {"message": {"content": content}}}
-    for headers, payload in messages:
-        data, event = json.loads(payload), headers[":event-type"]
-        if event == "contentBlockStart":
-            content.append({"toolUse": {**data["start"]["toolUse"], "input": ""}})
-        elif event == "contentBlockDelta" and "text" in data["delta"]:
-            if len(content) == data["contentBlockIndex"]:
-                content.append({"text": ""})
-            content[-1]["text"] += data["delta"]["text"]
-        elif event == "contentBlockDelta":
-            content[-1]["toolUse"]["input"] += data["delta"]["toolUse"]["input"]
-        elif event == "contentBlockStop" and "toolUse" in content[-1]:
-            content[-1]["toolUse"]["input"] = json.loads(content[-1]["toolUse"]["input"])
-        elif event in ("messageStop", "metadata"):
-            body |= data
-    return body
-
-
-JOINS: Mapping[str, Callable[[Any], Any]] = {
-    "openai-chat": _join_chat,
-    "azure-chat": _join_chat,
-    "mistral": _join_chat,
-    "openai-responses": _join_responses,
-    "anthropic": _join_anthropic,
-    "gemini": _join_gemini,
-    "bedrock": _join_bedrock,
-}
-
-
-def test_each_api_of_a_provider_is_tried() -> None:
-    assert {provider.offline_api for provider in chat_providers()} <= set(JOINS) <= set(API_NAMES)

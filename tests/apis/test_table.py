@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt.apis import table
-from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.apis.table import find_api, get_api, rules_of
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,25 @@ def test_each_api_is_in_a_module_of_its_own_and_none_imports_an_sdk() -> None:
         "cohere",
         "jsonschema",
     }
+
+
+@pytest.mark.parametrize(
+    ("api", "host", "model", "provider"),
+    [
+        ("openai-chat", "api.openai.com", "new", "OpenAIProvider"),
+        ("openai-chat", "gateway.example:8080", "gpt-5-mini", "OpenAIProvider"),
+        ("openai-chat", "api", "qwen", None),
+        ("openai-chat", "openrouter.ai", "qwen/qwen3", "OpenRouterProvider"),
+        ("openai-chat", "localhost:11434", "qwen3", "OllamaProvider"),
+        ("openai-chat", "eu.openai.azure.com", "reviews", "AzureProvider"),
+        ("openai-responses", "gateway.example", "qwen3", None),
+        ("anthropic", "api.anthropic.com", "new", "AnthropicProvider"),
+        ("anthropic", "api.deepseek.com", "deepseek-chat", None),
+        ("gemini", "aiplatform.googleapis.com", "new", "GeminiProvider"),
+        ("bedrock", "vpce-1.bedrock-runtime.example", "amazon.nova", "BedrockProvider"),
+        ("cohere", "api.cohere.com", "command", None),
+    ],
+)
+def test_whose_rules_hold_for_a_request_of_any_client(api: str, host: str, model: str, provider: str | None) -> None:
+    found = rules_of(api, host, model)
+    assert (found and found.__name__) == provider

@@ -24,6 +24,11 @@ def openai_provider():
     yield provider
     provider.close()
 """
+_OVERRIDE: Final = """
+@pytest.fixture
+def eval_request(eval_request):
+    yield eval_request
+"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Project:
         has_rows: whether the cases are the rows of a single one, in a dataset; only for cases of one turn in one file.
         has_checks: whether each case has three checks of what is sent.
         goes_live: whether `openai` sends to the server in `OPENAI_BASE_URL`.
+        has_override: whether such a project overrides `eval_request` by a fixture that ends with each test.
     """
 
     cases: int
@@ -50,6 +56,7 @@ class Project:
     has_rows: bool = False
     has_checks: bool = False
     goes_live: bool = False
+    has_override: bool = False
 
     @property
     def items(self) -> int:
@@ -62,7 +69,8 @@ class Project:
         if not self.cases:
             (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
         if self.goes_live:
-            (folder / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+            text = f"{_CONFTEST}{_OVERRIDE if self.has_override else ''}"
+            (folder / "conftest.py").write_text(text, encoding="utf-8")
         if self.attachment_bytes:
             line = "what is written in the document that all cases attach\n"
             text = line * (self.attachment_bytes // len(line))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from pytest_chatprompt.reports.compare import RunComparison
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.records import RunResults
 from tests.browser.chromium import WHAT_TO_INSTALL, find_chromium
@@ -34,7 +35,13 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
     problems: list[str] = []
     contexts = []
 
-    def open_run(run: RunResults, link: str = "", width: int = 1400, **options: object) -> Page:
+    def open_run(
+        run: RunResults,
+        link: str = "",
+        width: int = 1400,
+        comparison: RunComparison | None = None,
+        **options: object,
+    ) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
@@ -44,7 +51,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
         page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: problems.append(request.url) if "file:" not in request.url else None)
         path = tmp_path / "review.html"
-        path.write_text(render_page(run), encoding="utf-8")
+        path.write_text(render_page(run, comparison), encoding="utf-8")
         page.goto(f"{path.as_uri()}{link}")
         page.locator("html[data-ready]").wait_for(state="attached")
         return page

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from pytest_chatprompt.reports.compare import compare_runs
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, RunResults
 from tests.browser.conftest import OpenPage
 from tests.reports.results import repeated
@@ -56,6 +57,160 @@ def test_what_changed_stands_first_and_cases_follow(run: RunResults, open_page: 
     expect(change.locator("ins")).to_have_text("30")
     expect(page.get_by_role("status")).to_have_text("40 cases")
     assert visible_names(page)[0] == "case-0"
+    # The diff, then where it stands, folded.
+    where = change.get_by_role("group")
+    assert where.evaluate("where => where.previousElementSibling.className") == "diff"
+    expect(change.get_by_role("list", name="Cases")).to_be_hidden()
+    where.get_by_text("in request.system: 30 cases").click()
+    change.get_by_role("link", name="evals/b.eval.yaml::case-1[mistral]").click()
+    expect(page.get_by_role("heading", level=2, name="case-1", exact=True)).to_be_visible()
+
+
+def test_a_long_line_of_a_change_is_cut_around_its_changed_words(open_page: OpenPage) -> None:
+    words = " ".join(f"word{number}" for number in range(100))
+    one = case_result("one", request_data("q", f"{words} 14 {words}"), request_data("q", f"{words} 30 {words}"))
+    other = case_result("two", request_data("q", "gone\nstays"), request_data("q", "stays"))
+    moved = [{"messages": [{"role": "user", "content": text} for text in order]} for order in ("abcd", "dabc")]
+    before, after = ({**request_data("q"), "request": request} for request in moved)
+    three = case_result("three", before, after)
+    page = open_page(RunResults(results=(one, other, three)))
+    lines = page.locator("#change-1 .line")
+    expect(lines.nth(0).locator("del")).to_have_text("14")
+    text = lines.nth(1).text_content() or ""
+    assert text.startswith("after: …word")
+    assert text.endswith("…")
+    assert len(text) < 300
+    expect(page.locator("#change-2 .line.changed")).to_have_text("before: gone")
+    expect(page.locator("#change-3 .moved-lines")).to_have_text("movedd")
+
+
+def test_changed_cases_are_grouped_by_their_change_and_others_by_their_outcome(
+    run: RunResults, open_page: OpenPage
+) -> None:
+    other = case_result("other", request_data("q", "a"), request_data("q", "b"))
+    new = case_result("fresh", None, request_data("q"))
+    page = open_page(RunResults(results=(*run.results, other, new)))
+    rows = page.locator("#rows li")
+    groups = page.locator("#rows .group")
+    expect(groups).to_have_text(["change 1 · 10", "change 2 · 1", "new · 1", "error · 1", "passed · 29"])
+    groups.nth(1).get_by_role("link").click()
+    expect(page.locator("#change-2")).to_be_focused()
+    assert rows.nth(1).evaluate("row => row.offsetHeight") < 40
+    page.locator("#overview").get_by_role("link", name="a.eval.yaml::fresh[anthropic]").click()
+    expect(page.get_by_role("heading", level=2, name="fresh", exact=True)).to_be_visible()
+
+
+def test_cases_stand_in_a_table_by_provider(open_page: OpenPage) -> None:
+    page = open_page(checked_run())
+    expect(page.get_by_role("heading", level=1)).to_have_text("3 of 4 cases passed (75%)")
+    grid = page.locator("#grid")
+    expect(grid.get_by_role("columnheader")).to_have_text(["case", *PROVIDERS])
+    cells = grid.get_by_role("row", name="one").get_by_role("cell")
+    expect(cells.nth(1)).to_have_text("failed 1/3 checks, 1.50 s From mistral.")
+    page.get_by_role("searchbox").fill("two")
+    expect(grid.get_by_role("rowheader")).to_have_text(["two"])
+    page.get_by_role("searchbox").fill("")
+    cells.nth(1).get_by_role("link").click()
+    expect(page.get_by_role("navigation", name="Providers").locator("[aria-current]")).to_contain_text("mistral")
+
+
+def test_each_answer_that_an_application_got_is_shown(open_page: OpenPage) -> None:
+    answers = tuple(ResponseResult(text=f"answer {number}", output_tokens=5) for number in (1, 2))
+    total = ResponseResult(text="answer 2", output_tokens=10, requests=2)
+    test = CaseResult(node_id="t.py::test_it", path="t.py", line=1, outcome="passed", response=total, answers=answers)
+    page = open_page(RunResults(results=(test,), is_live=True), "#case=t.py%3A%3Atest_it")
+    parts = page.locator(".answer details")
+    expect(parts.locator(".text")).to_have_text(["answer 1", "answer 2"])
+    expect(page.locator(".answer > .usage")).to_have_text("Requests2Tokens out10")
+    page.get_by_role("searchbox").fill("answer 1")
+    expect(page.get_by_role("status")).to_have_text("1 case")
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="← Answers").click()
+    expect(page.locator("#grid").get_by_role("columnheader")).to_have_text(["case", "answer"])
+
+
+def test_cases_of_one_provider_each_have_no_columns_and_without_answers_no_table(open_page: OpenPage) -> None:
+    sent = request_data("q")
+    results = [case_result(f"c{provider}", sent, sent, provider) for provider in PROVIDERS]
+    expect(open_page(RunResults(results=tuple(results))).locator("#by-provider")).to_be_hidden()
+    answered = [result.model_copy(update={"response": ResponseResult(text="Yes.")}) for result in results]
+    page = open_page(RunResults(results=tuple(answered)))
+    expect(page.get_by_role("heading", name="Cases and answers")).to_be_visible()
+    expect(page.locator("#grid").get_by_role("row", name="cmistral")).to_have_text("cmistralpassed Yes.")
+
+
+def test_a_table_of_many_cases_grows_when_asked(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    rows = page.locator("#grid tbody tr")
+    expect(rows).to_have_count(30)
+    page.get_by_role("button", name="Show more (10 cases left)").click()
+    expect(rows).to_have_count(40)
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def compared_page(open_page: OpenPage, link: str = "", width: int = 1400) -> Page:
+    """Three cases in two runs: one got worse, one is sent another request, one is new."""
+    old, new = request_data("q", OLD), request_data("q", NEW)
+    call = {"id": "1", "function": {"name": "find", "arguments": "{}"}}
+    answers = [ResponseResult(text=f"Within {days} days.", tool_calls=(call,)) for days in (14, 30)]
+    failed = CheckResult(type="contains", value="14", passed=False, reason="does not contain it")
+    before = [
+        case_result("one", old, old, response=answers[0], checks=(failed.model_copy(update={"passed": True}),)),
+        case_result("two", old, old, response=answers[0]),
+        repeated("three", "passed", "passed"),
+    ]
+    after = [
+        case_result(
+            "one", old, old, response=answers[1], outcome="failed", checks=(failed,), error=ErrorResult(message="no 14")
+        ),
+        case_result("two", old, new, response=answers[0], outcome="passed"),
+        repeated("three", "passed", "passed"),
+        case_result("four", None, new),
+    ]
+    runs = RunResults(results=tuple(before)), RunResults(results=tuple(after))
+    return open_page(runs[1], link, width, comparison=compare_runs(*runs, ("main.json", "branch.json")))
+
+
+def test_two_runs_are_compared_on_a_page(open_page: OpenPage) -> None:
+    page = compared_page(open_page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 worse, 0 better, 1 changed, 1 the same, 1 new, 0 gone")
+    expect(page.get_by_role("heading", level=2, name="main.json → branch.json")).to_be_visible()
+    worse = page.locator(".told").nth(0)
+    expect(worse.locator("del")).to_have_text("14")
+    expect(worse.locator("ins")).to_have_text("30")
+    expect(page.locator("#rows .group")).to_have_text(["worse · 1", "changed · 1", "new · 1", "same · 1"])
+    expect(page.locator("#change-1 del")).to_have_text("14")
+    page.get_by_role("combobox", name="Outcome").select_option("worse")
+    assert visible_names(page) == ["one"]
+    for outcome, names in {
+        "changed": ["two"],
+        "new": ["four"],
+        "attention": ["one", "two", "four"],
+        "same": ["three"],
+    }.items():
+        page.get_by_role("combobox", name="Outcome").select_option(outcome)
+        assert visible_names(page) == names
+    row(page, "three").click()
+    expect(page.locator(".compared")).to_contain_text("The answer is the same.")
+    expect(page.locator(".compared details")).to_have_count(4)
+    page.get_by_role("combobox", name="Outcome").select_option("")
+    row(page, "one").click()
+    answer = page.locator(".compared")
+    expect(answer.get_by_role("heading", level=4)).to_have_text("anthropicpassed → failed")
+    expect(answer.locator("del")).to_have_text("14")
+    expect(answer.locator(".checks li")).to_have_text(
+        ["passed contains '14': the answer does not contain it", "failed contains '14': the answer does not contain it"]
+    )
+    expect(answer).to_contain_text("no 14")
+    page.get_by_role("link", name="← main.json → branch.json").click()
+    expect(page.get_by_role("heading", level=2, name="main.json → branch.json")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+@pytest.mark.parametrize("link", ["", "#case=a.eval.yaml%3A%3Aone%5Banthropic%5D"])
+def test_two_runs_are_not_wider_than_the_screen(open_page: OpenPage, width: int, link: str) -> None:
+    page = compared_page(open_page, link, width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_a_case_is_a_conversation_before_and_after_beside_its_payload(run: RunResults, open_page: OpenPage) -> None:
@@ -273,7 +428,7 @@ def test_each_answer_of_a_repeated_case_unfolds_and_those_that_do_not_pass_are_o
 
 def test_the_providers_stand_side_by_side_in_a_table(open_page: OpenPage) -> None:
     page = open_page(checked_run())
-    table = page.get_by_role("table")
+    table = page.locator("#totals")
     expect(table.get_by_role("columnheader")).to_have_text(list(PROVIDERS))
     # The case that got no answer counts as a case of its provider.
     expect(table.get_by_role("row", name="cases")).to_have_text("cases2/2 (100%)0/1 (0%)1/1 (100%)")
@@ -322,9 +477,10 @@ def test_a_screen_reader_finds_its_way(run: RunResults, open_page: OpenPage) -> 
     for role in ("banner", "main", "search"):
         expect(page.get_by_role(role)).to_have_count(1)
     for name in ("What changed", "Cases"):
-        expect(page.get_by_role("region", name=name)).to_be_visible()
-    expect(page.locator("#rows li").first).to_have_attribute("aria-setsize", "40")
-    expect(page.get_by_role("link", name="case-0 evals/a.eval.yaml anthropic changed")).to_be_visible()
+        expect(page.get_by_role("region", name=name, exact=True)).to_be_visible()
+    expect(page.locator("#rows li").first).to_have_attribute("aria-setsize", "43")
+    name = "case-0 evals/a.eval.yaml anthropic changed mistral changed bedrock changed"
+    expect(page.get_by_role("link", name=name)).to_be_visible()
     assert (
         page.locator("input:visible, select:visible").evaluate_all("all => all.filter((one) => !one.labels.length)")
         == []
@@ -403,18 +559,13 @@ def test_a_search_finds_words_in_requests_and_answers_of_all_sides(open_page: Op
 
 
 def test_a_search_shows_what_it_has_found_while_texts_are_unpacked(open_page: OpenPage) -> None:
-    # Each text fills a part. The page forgets them, and gets no more than the first three until it is told to go on.
+    # Each case fills a block. The page gets no more than the first three until it is told to go on.
     sent = [request_data(f"Question {n} " + "x" * 400_000 + str(n)) for n in range(6)]
     page = open_page(RunResults(results=tuple(case_result(f"c{n}", data, data) for n, data in enumerate(sent))))
     page.evaluate(
-        """async () => {
-            await readTexts();
+        """() => {
             const blocked = new Promise((resolve) => { window.goOn = resolve; });
-            caseTexts.length = textLines.length = searchedLines.length = textParts.length = 0;
-            textParts[3] = blocked.then(() => {
-                delete textParts[3];
-                return readTextPart(3, document.getElementsByClassName("texts"));
-            });
+            blocks[3] = blocked.then(() => unpack(document.getElementsByClassName("block")[3]));
         }"""
     )
     page.get_by_role("searchbox").fill("question")

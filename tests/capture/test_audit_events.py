@@ -16,19 +16,17 @@ from tests.capture.clients.transports import TRANSPORTS, Outgoing
 THIS_MACHINE = [
     "127.0.0.1", "127.9.9.9", "::1", "[::1]", "::1%lo", "localhost", "LocalHost",
     # Servers that listen on all interfaces show these as theirs.
-    "0.0.0.0", "::", "[::]", "0",
+    "0.0.0.0", "::", "[::]",
     # An IPv4 address within an IPv6 one, also as yarl writes it.
     "::ffff:127.0.0.1", "[::ffff:127.0.0.1]", "::ffff:7f00:1", "::ffff:0.0.0.0",
-    # What resolvers take for 127.0.0.1 (inet_aton(3)).
-    "127.1", "127.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1",
 ]  # fmt: skip
 ELSEWHERE = [
-    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "a:1", "mylocalhost",
+    "api.openai.com", "10.0.0.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "a:1", "mylocalhost",
     "localhost.example", "127.0.0.1.example", "127.1.example", "", ".",
     # The system asks a server for these names.
     "localhost.", "app.localhost", "secret.localhost",
-    # No addresses.
-    "99999999999", "1.2.3.4.5", "127.0.0.1 ",
+    # Other spellings of 127.0.0.1, and no addresses.
+    "127.1", "2130706433", "0x7f000001", "99999999999", "1.2.3.4.5", "127.0.0.1 ",
 ]  # fmt: skip
 
 
@@ -43,7 +41,7 @@ def test_these_are_not(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "expected"), [("10.0.0.1", True), ("10.1", True), ("fe80::1%eth0", True), ("abc", False), ("a.1", False)]
+    ("host", "expected"), [("10.0.0.1", True), ("fe80::1%eth0", True), ("abc", False), ("a.1", False)]
 )
 def test_an_address_is_told_from_a_name(host: str, expected: bool) -> None:
     assert is_address(host) is expected
@@ -51,13 +49,7 @@ def test_an_address_is_told_from_a_name(host: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("transport", "host"),
-    [
-        (transport, host)
-        for transport in TRANSPORTS
-        for host in ("0.0.0.0", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]")
-        # aiohttp refuses the short form itself (`connector.py`).
-        if (transport, host) != ("aiohttp", "127.1")
-    ],
+    [(transport, host) for transport in TRANSPORTS for host in ("0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]")],
 )
 def test_each_client_reaches_a_server_of_the_user_by_them(transport: str, host: str, echo_server: EchoServer) -> None:
     api = EvalAPI()
@@ -67,7 +59,7 @@ def test_each_client_reaches_a_server_of_the_user_by_them(transport: str, host: 
     assert (api.sent, api.unanswered, attempts.blocked) == ((), [], [])
 
 
-@pytest.mark.parametrize("host", ["[::]", "[::1]", "LocalHost", "2130706433"])
+@pytest.mark.parametrize("host", ["[::]", "[::1]", "LocalHost"])
 def test_a_request_to_them_passes(host: str) -> None:
     api = EvalAPI()
     assert api.handle(httpx.Request("POST", f"http://{host}:8000/mine", json={})) is None

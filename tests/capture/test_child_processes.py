@@ -15,6 +15,7 @@ from pytest_chatprompt.capture.eval_api import ChildProcessCapture, EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
+from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -65,7 +66,7 @@ def test_queued_replies_are_given_in_both_and_their_requests_go_nowhere(api: Eva
     environ = dict(api.environ)
     api.reply("queued")
     compared = capture_offline(lambda _: ask_as_child(environ), REQUEST, api)
-    assert compared.replies == (Reply("queued"),)
+    assert compared.replies == (QueuedReply(Reply("queued")),)
     live = capture_live(
         lambda _: ask_as_child(environ), REQUEST, LiveCaptureRouter(Redactor({})), compared.replies, api=api
     )

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt import CaptureError, EvalAPI
-from pytest_chatprompt.capture.guard import Owner, guard_network, take_report_of_forks
+from pytest_chatprompt.capture.guard import guard_network
 from tests.server import Server
 
 ANSWERED = [
@@ -154,7 +154,7 @@ def test_queued_replies_are_given_in_order_and_the_default_one_after_them() -> N
     assert [reply.status_code for reply in replies] == [200, 429, 200]
     assert ["one" in replies[0].text, "(offline)" in replies[2].text] == [True, True]
     assert [sent.answered_by for sent in api.sent] == ["reply", "reply", "default"]
-    assert api.unused_replies == ()
+    assert api.reply_queue.describe_waiting() == ""
 
 
 def test_a_route_comes_before_a_queued_reply() -> None:
@@ -163,7 +163,7 @@ def test_a_route_comes_before_a_queued_reply() -> None:
     api.post("https://azure.example/openai/v1/chat/completions").respond(text="routed")
     with api.intercept():
         assert httpx.post(ANSWERED[1], json={}).text == "routed"
-    assert len(api.unused_replies) == 1
+    assert len(api.reply_queue.waiting) == 1
 
 
 def test_in_a_live_run_requests_go_on_but_for_queued_replies(server: Server) -> None:
@@ -259,11 +259,9 @@ def test_a_forked_process_is_refused_unless_it_sends_to_this_machine(
             is_right = (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
             os._exit(not is_right)
         assert os.waitpid(child, 0)[1] == 0
-        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
         # What the forked process did, where its coverage is measured.
         monkeypatch.setattr(os, "getpid", lambda: -1)
         assert (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
-        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
     assert api.sent == ()
 
 

@@ -14,6 +14,7 @@ import requests
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.recording import open_recording as onward_client
+from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
 
@@ -98,7 +99,7 @@ def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture
 
 
 def test_queued_replies_are_given_and_their_requests_go_nowhere(server: Server) -> None:
-    with new_router().capture([Reply("queued")]) as entries:
+    with new_router().capture([QueuedReply(Reply("queued"))]) as entries:
         assert post(server, "/elsewhere") == 200
         assert "queued" in httpx.post(f"{server.url}/v1/messages", json={}).text
         assert post(server, "/v1/messages") == 200
@@ -116,7 +117,7 @@ def test_nothing_is_captured_afterwards(server: Server) -> None:
 def test_a_handler_counts_requests_as_sent_by_the_thread_that_asked_for_it() -> None:
     router = new_router()
     request = httpx.Request("POST", "https://api.openai.com/v1/chat/completions", json={})
-    with router.capture() as entries, router.capture([Reply("queued")]) as inner:
+    with router.capture() as entries, router.capture([QueuedReply(Reply("queued"))]) as inner:
         handle = router.handler(onward_client.send)
         in_another_thread(lambda: handle(request))
         assert handle(request) is None

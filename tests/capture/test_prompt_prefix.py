@@ -82,14 +82,14 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
         lambda body: (body["messages"][0].update(content="Be long."), set_tool(body)),
         "tools[1].function.description",
     ),
-    ("a removed tool moves the messages", "chat", lambda body: body["tools"].pop(), "tools[1]"),
-    ("so does a new one", "chat", lambda body: body["tools"].append(FUNCTION), "tools[2]"),
-    ("and the first one", "chat", lambda body: body.pop("tools"), "tools"),
+    ("a removed tool moves the messages", "chat", lambda body: body["tools"].pop(), "tools[1].type"),
+    ("so does a new one", "chat", lambda body: body["tools"].append(FUNCTION), "tools[2].type"),
+    ("and the first one", "chat", lambda body: body.pop("tools"), "tools[0].type"),
     (
         "a schema of the answer comes before all",
         "chat",
         lambda body: (set_tool(body), body.update(response_format={"type": "json_object"})),
-        "response_format",
+        "response_format.type",
     ),
     ("the order of keys is none", "chat", lambda body: body.update(messages=body.pop("messages")), None),
     ("a text that grows at the end", "chat", lambda body: body["messages"][1].update(content="hi you"), None),
@@ -102,8 +102,14 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
     ("an empty list is the beginning of any", "responses", lambda body: body.update(input=[]), None),
     ("a key that a message gets", "chat", lambda body: body["messages"][0].update(name="x"), "messages[0].name"),
     ("another type", "chat", lambda body: body["messages"][1].update(content=None), "messages[1].content"),
+    ("a key of null", "chat", lambda body: body.update(response_format=None), "response_format"),
     ("True is not 1", "chat", lambda body: body["tools"][0].update(strict=True), "tools[0].strict"),
-    ("tools before system", "anthropic", lambda body: (body.update(system="x"), body.update(tools=[])), "tools[0]"),
+    (
+        "tools before system",
+        "anthropic",
+        lambda body: (body.update(system="x"), body.update(tools=[])),
+        "tools[0].name",
+    ),
     ("system before messages", "anthropic", lambda body: (body.update(system="x"), body.update(messages=[])), "system"),
     (
         "a mark of the cache is not text",
@@ -115,10 +121,15 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
         "the instruction first",
         "gemini",
         lambda body: body.update(systemInstruction={}, tools=[]),
-        "systemInstruction.parts",
+        "systemInstruction.parts[0].text",
     ),
     ("in snake case too", "gemini", lambda body: body.update(system_instruction="x"), "system_instruction"),
-    ("tools next", "gemini", lambda body: body.update(contents=[], tools=[]), "tools[0]"),
+    (
+        "tools next",
+        "gemini",
+        lambda body: body.update(contents=["x"], tools=[]),
+        "tools[0].functionDeclarations[0].name",
+    ),
     (
         "a point of the cache is not text",
         "bedrock",
@@ -129,10 +140,15 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
         "tools first",
         "bedrock",
         lambda body: (body.update(system=[]), body["toolConfig"].update(tools=[])),
-        "toolConfig.tools[0]",
+        "toolConfig.tools[0].toolSpec.name",
     ),
     ("instructions before input", "responses", lambda body: body.update(instructions="x", input=[]), "instructions"),
-    ("the format before all", "responses", lambda body: body.update(instructions="x", text={"format": {}}), "text"),
+    (
+        "the format before all",
+        "responses",
+        lambda body: body.update(instructions="x", text={"format": {"type": "text"}}),
+        "text.format.type",
+    ),
     ("items are added at the end", "responses", lambda body: body["input"].append({"type": "message"}), None),
 ]
 
@@ -167,7 +183,7 @@ def test_a_conversation_that_goes_on_extends_the_request_before() -> None:
     ]
     assert find_break(requests[0], requests[0], must_go_on=True) is None
     # One that is shorter than the one before is a beginning of it, and extends nothing.
-    assert find_break(requests[2], requests[1], must_go_on=True) == "messages[2]"
+    assert find_break(requests[2], requests[1], must_go_on=True) == "messages[2].role"
     grown = SentRequest("POST /v1/chat/completions", {"messages": [{"role": "user", "content": "ab"}]})
     assert find_break(requests[0], grown, must_go_on=True) is None
 

@@ -46,7 +46,7 @@ def read(project: Project, fields: str) -> Target:
                 "agent": {
                     "executable": "codex-next",
                     "model": "gpt",
-                    "args": ["--x"],
+                    "args": ("--x",),
                     "timeout_seconds": 9,
                     "cwd": "${{ W }}",
                 },
@@ -78,6 +78,11 @@ def read(project: Project, fields: str) -> Target:
             "provider: cli\ncommand_template: agent {FILES} {ATTEMPT}\nfiles_format: --file={path}",
             {"agent": {"command": ("agent", "--file={files}", "0")}},
             id="a format of files",
+        ),
+        pytest.param(
+            "provider: cli\ncommand: agent {FILES} -o {OUTPUT_FILE}\nattachmentsFormat: --file {path}",
+            {"agent": {"command": ("agent", ("--file", "{files}"), "-o", "{output_file}")}},
+            id="a file in two words",
         ),
         pytest.param(
             "provider: cli\ncommand: agent\nfiles_format: ''",
@@ -137,7 +142,7 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         ("provider: 3", "3:15: the target 't' must name its 'provider', but it is the number 3"),
         (
             "provider: openai\nmodel: 3",
-            "4:12: 'model' must be a string, but is the number 3; put it in quotes if you mean text",
+            "4:12: 'model' must be a text that is not empty, but is the number 3",
         ),
         ("provider: openai\nmodel: ''", "4:12: 'model' must be a text that is not empty, but is ''"),
         ("provider: openai\ntemperature: hot", "4:18: 'temperature' must be a number, 0 or more, but is 'hot'"),
@@ -149,7 +154,7 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
             "provider: openai\napi_key: sk-123",
             "4:14: 'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files",
         ),
-        ("provider: codex\nargs: --x", "4:11: 'args' must be a list of strings, but is '--x'"),
+        ("provider: codex\nargs: --x", "4:11: 'args' must be a list, but is '--x'"),
         (
             "provider: codex\ntimeout_seconds: true",
             "4:22: 'timeout_seconds' must be a number, but is the boolean true (true)",
@@ -163,15 +168,13 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
             "provider: cli\ncommand_template: agent 'x",
             f"4:5: the target 't' has a command that cannot be split into words (No closing quotation); {FIXTURE}",
         ),
-        (
-            "provider: cli\ncommand: agent {FILES}\nfiles_format: --file {path}",
-            "4:5: the target 't' writes a file as '--file {path}', but here it must be one word with {path}; "
-            + FIXTURE,
-        ),
-        (
-            "provider: cli\ncommand: agent {FILES}\nfiles_format: --file={basename}",
-            "4:5: the target 't' writes a file as '--file={basename}', but here it must be one word with {path}; "
-            + FIXTURE,
+        *(
+            (
+                f"provider: cli\ncommand: agent x{{FILES}}\nfiles_format: {written}",
+                f"4:5: the target 't' writes a file as {written!r}, but here it must have {{path}}, and {{FILES}} must "
+                f"stand alone; {FIXTURE}",
+            )
+            for written in ("--file={basename}", "--file {path}")
         ),
     ],
 )

@@ -50,7 +50,10 @@ def test_a_case_without_checks_has_none(project: Project) -> None:
         ("[{contains: x}]", "3:14: case 'a': a check must be {type: TYPE, value: ...}"),
         ("[{type: 3}]", "3:21: case 'a': 'checks[0].type' must be the name of a type, but is the number 3"),
         ("[{type: ''}]", "3:21: case 'a': 'checks[0].type' must be the name of a type, but is ''"),
-        ("[{type: a, value: 2026-01-01}]", "3:31: case 'a': JSON has no date; put 2026-01-01 in quotes"),
+        (
+            "[{type: a, value: .inf}]",
+            "3:31: case 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text",
+        ),
     ],
 )
 def test_a_check_that_is_none_is_an_error_at_its_place(project: Project, checks: str, error: str) -> None:
@@ -87,9 +90,9 @@ def test_a_template_that_fails_is_told_at_the_check_that_has_it(project: Project
             f"  {MESSAGES}\n"
         )
     assert [line.split("; ")[0] for line in str(raised.value).splitlines()] == [
-        "evals/a.eval.yaml:2:35: case 'a[one]': unknown variable 'b'",
-        "evals/a.eval.yaml:7:37: case 'a[one]': unknown variable 'b'",
-        "evals/a.eval.yaml:8:34: case 'a[one]': unknown variable 'c'",
+        "evals/a.eval.yaml:2:27: case 'a[one]': unknown variable 'b'",
+        "evals/a.eval.yaml:7:29: case 'a[one]': unknown variable 'b'",
+        "evals/a.eval.yaml:8:30: case 'a[one]': unknown variable 'c'",
     ]
 
 

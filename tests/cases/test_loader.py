@@ -50,7 +50,7 @@ x-note: anything
     assert case.system_prompt == "Be kind."
     assert case.guideline_patterns == ("*.md",)
     assert [message.role for message in case.input_messages] == ["user", "assistant", "tool"]
-    assert [part.value for part in case.input_messages[0].parts] == ["hi", "./x"]
+    assert [part.model_dump()["value"] for part in case.input_messages[0].parts] == ["hi", "./x"]
     assert case.input_messages[1].parts == ()
     assert case.input_messages[1].tool_calls[0].function.name == "f"
     assert case.expected_messages[0].content == "ok"
@@ -131,25 +131,13 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
             id="all problems of a file at once",
         ),
         pytest.param(
-            "evalcases:\n  - id: a\n    input_messages: [{role: user, content: {a: {1: x}}}]\n",
-            ["a.eval.yaml:3:49: the key 1 is not a string; put it in quotes"],
-            id="a key of data that is sent",
-            marks=pytest.mark.beyond_schema("JSON has no other keys than texts"),
-        ),
-        pytest.param(
             "a: 1\n---\nb: 2\n",
             ["a.eval.yaml:2:1: a second YAML document begins here; only one is allowed in a file"],
             id="two documents",
         ),
         pytest.param(
-            f"metadata: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
-            ["a.eval.yaml:1:12: the key 3 is not a string; put it in quotes"],
-            id="a number as a key of the metadata",
-            marks=pytest.mark.beyond_schema("JSON has no other keys than texts"),
-        ),
-        pytest.param(
             f"vars: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
-            ["a.eval.yaml:1:8: the key 3 is not a string; put it in quotes"],
+            ["a.eval.yaml:1:8: '3' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
             id="a number as the name of a variable",
         ),
     ],
@@ -195,7 +183,7 @@ def test_an_invalid_row_keeps_the_id_the_tags_and_the_line_of_its_case(project: 
 evalcases:
   - id: a
     tags: [own]
-    parametrize: [{id: good}, {id: bad, x: 2024-01-02}]
+    parametrize: [{id: good}, {id: bad, x: .inf}]
     input_messages: [{role: user, content: hi}]
   - id: b
     parametrize: gone.csv
@@ -205,7 +193,7 @@ evalcases:
     assert isinstance(bad, InvalidCase)
     assert (bad.id, bad.row_id, bad.tags, bad.line) == ("a", "bad", ("of-file", "own"), 3)
     assert str(bad.error) == (
-        "a.eval.yaml:5:44: case 'a[bad]': the value of 'x' is the date 2024-01-02; put it in quotes if you mean text"
+        "a.eval.yaml:5:41: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
     )
     assert isinstance(gone, InvalidCase)
     assert (gone.id, gone.row_id, gone.tags, gone.line) == ("b", None, ("of-file",), 7)

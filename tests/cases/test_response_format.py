@@ -78,8 +78,8 @@ def test_a_cases_format_replaces_the_files(project: Project) -> None:
             "3:59: case 'a': 'response_format.schema' must be a mapping, but is a list",
         ),
         pytest.param(
-            "{type: json_schema, name: n, schema: {default: 2020-01-01}}",
-            "3:69: case 'a': JSON has no date; put 2020-01-01 in quotes",
+            "{type: json_schema, name: n, schema: {default: .inf}}",
+            "3:69: case 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text",
             marks=pytest.mark.beyond_schema("editors take a date for text, since JSON has none"),
         ),
     ],

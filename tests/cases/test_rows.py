@@ -33,8 +33,12 @@ def test_a_row_has_its_place_and_its_values() -> None:
         pytest.param([{"id": "a"}, {"x": 1}, {"id": 7}], ["a", "1", "7"], id="its id, a text or a whole number"),
         pytest.param([3, {"id": "a"}], ["(0)", "a"], id="an invalid row its number"),
         pytest.param([{"id": "a", "x y": 1}, {"id": "b"}], ["(a)", "b"], id="an invalid row its id if it has one"),
-        pytest.param([{"id": "a"}, {"id": "a"}, {"id": "a"}], ["a", "(1)", "(2)"], id="a repeated id once"),
-        pytest.param([{"id": "1"}, 3, {"id": "row-1"}], ["1", "(row-row-1)", "row-1"], id="a number that is an id"),
+        pytest.param(
+            [{"id": "a"}, {"id": "a"}, {"id": "a"}],
+            ["a", "(row-a)", "(row-row-a)"],
+            id="a repeated id a name made of it",
+        ),
+        pytest.param([{"id": "1"}, 3, {"id": "row-1"}], ["1", "(row-1)", "(row-row-1)"], id="a number that is an id"),
         pytest.param([{"id": "1"}, {}], ["1", "(row-1)"], id="a row without an id whose number is an id"),
     ],
 )
@@ -59,7 +63,7 @@ def test_each_row_has_a_name_of_its_own(values: list[Any], ids: list[str]) -> No
         ),
         pytest.param(
             {"a": float("inf")},
-            "the value of 'a' is not a finite number (inf); put it in quotes if you mean text",
+            "the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text",
             id="an infinite number",
         ),
     ],
@@ -70,12 +74,12 @@ def test_a_row_that_cannot_be_used_says_why(value: Any, text: str) -> None:
 
 def test_a_repeated_id_names_both_rows() -> None:
     text = "the row id 'a' is used twice, first at d.jsonl:1; give each row an id of its own"
-    assert rows_of({"id": "a"}, {"id": "a"})[1] == InvalidRow("1", "d.jsonl", 2, 1, text)
-    assert rows_of({"id": "a", "x y": 1}, {"id": "a"})[1] == InvalidRow("1", "d.jsonl", 2, 1, text)
+    assert rows_of({"id": "a"}, {"id": "a"})[1] == InvalidRow("row-a", "d.jsonl", 2, 1, text)
+    assert rows_of({"id": "a", "x y": 1}, {"id": "a"})[1] == InvalidRow("row-a", "d.jsonl", 2, 1, text)
 
 
 def test_what_a_reader_found_comes_before_what_is_wrong_with_the_values() -> None:
-    raw = RawRow(Position(1, 1), None, "too short", Position(1, 5))
+    raw = RawRow(Position(1, 5), None, "too short")
     assert make_rows([raw], "d.csv") == [InvalidRow("0", "d.csv", 1, 5, "too short")]
 
 
@@ -83,8 +87,8 @@ def test_what_a_reader_found_comes_before_what_is_wrong_with_the_values() -> Non
     ("text", "position"),
     [
         pytest.param("{x: 1, a b: 2}", (1, 8), id="a name at its key"),
-        pytest.param("{x: .nan}", (1, 5), id="a value where it begins"),
-        pytest.param("{x: 1, id: ''}", (1, 12), id="an id where it begins"),
+        pytest.param("{x: .nan}", (1, 2), id="a value at its key"),
+        pytest.param("{x: 1, id: ''}", (1, 8), id="an id at its key"),
     ],
 )
 def test_a_problem_of_a_row_in_yaml_has_its_own_position(text: str, position: tuple[int, int]) -> None:

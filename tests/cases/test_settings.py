@@ -108,8 +108,8 @@ def test_a_case_without_settings_has_none(project: Project) -> None:
         ),
         ("{extra_body: [1]}", "3:28: case 'a': 'settings.extra_body' must be a mapping, but is a list"),
         pytest.param(
-            "{extra_body: {a: [2020-01-01]}}",
-            "3:33: case 'a': JSON has no date; put 2020-01-01 in quotes",
+            "{extra_body: {a: [.inf]}}",
+            "3:33: case 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text",
             marks=pytest.mark.beyond_schema("editors take a date for text, since JSON has none"),
         ),
         pytest.param(

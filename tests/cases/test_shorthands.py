@@ -109,7 +109,7 @@ def test_texts_in_data_are_templates(project: Project) -> None:
 def test_a_mistake_in_a_template_of_data_is_reported_at_its_position(project: Project) -> None:
     with pytest.raises(EvalFileError) as caught:
         project.case("input:\n  names: [x, '{{ nmae }}']", "vars: {name: Ada}")
-    assert str(caught.value) == ("evals/a.eval.yaml:5:22: case 'a': unknown variable 'nmae'; did you mean 'name'?")
+    assert str(caught.value) == ("evals/a.eval.yaml:5:18: case 'a': unknown variable 'nmae'; did you mean 'name'?")
 
 
 def test_each_shorthand_counts_without_the_other() -> None:

@@ -42,16 +42,14 @@ VARIABLES: dict[str, Any] = {
         pytest.param("{{ [1] | tojson(indent=1) }}", "[\n 1\n]", id="JSON with an indent"),
         pytest.param("{% raw %}{{ name }}{% endraw %}{# no #}", "{{ name }}", id="raw text and comments"),
         pytest.param("{% macro hi(x) %}hi {{ x }}{% endmacro %}{{ hi(name) }}", "hi Ada", id="macros"),
-        pytest.param("a\r\n{{ name }}\r{{ 'x\ry' }}\n", "a\r\nAda\rx\ry\n", id="carriage returns stay"),
-        pytest.param("{{ cr }}\x1f", "a\r\nb\x1f", id="those of values too"),
-        pytest.param("\r\x1f\x1e\x1d\x1c\x0b\x0c{{ n }}", "\n\x1f\x1e\x1d\x1c\x0b\x0c3", id="unless all stand-ins are used"),
+        pytest.param("{{ cr }}", "a\r\nb", id="carriage returns of values stay"),
     ],
 )  # fmt: skip
 def test_a_template_gives_its_text(template: str, text: str) -> None:
     assert render(template, VARIABLES) == text
 
 
-@given(st.text().filter(lambda text: "{" not in text and not set(text) >= set("\x1f\x1e\x1d\x1c\x0b\x0c")))
+@given(st.text().filter(lambda text: "{" not in text and "\r" not in text))
 def test_text_around_variables_stays_as_it_is(text: str) -> None:
     assert render(f"{text}{{{{ x }}}}{text}", {"x": text}) == text * 3
 
@@ -72,18 +70,16 @@ def test_an_unknown_name_is_an_error(template: str) -> None:
         render(template, VARIABLES)
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        pytest.param("{{ numbers | random }}", id="what differs from run to run"),
-        pytest.param("{% include 'x' %}", id="include"),
-        pytest.param("{% import 'x' as y %}", id="import"),
-        pytest.param("{% from 'x' import y %}", id="from"),
-        pytest.param("{% extends 'x' %}", id="extends"),
-    ],
-)
-def test_what_is_not_there_is_a_syntax_error(template: str) -> None:
+def test_what_differs_from_run_to_run_is_a_syntax_error() -> None:
     with pytest.raises(TemplateSyntaxError):
+        render("{{ numbers | random }}", VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "template", ["{% include 'x' %}", "{% import 'x' as y %}", "{% from 'x' import y %}", "{% extends 'x' %}"]
+)
+def test_a_template_reads_no_other(template: str) -> None:
+    with pytest.raises(TypeError, match="no loader"):
         render(template, VARIABLES)
 
 

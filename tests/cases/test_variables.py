@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.cases.rows import VariableProblem, find_problem
+from pytest_chatprompt.cases.rows import find_problem
 from pytest_chatprompt.text.json_data import MAX_DEPTH, describe_data
 
 
@@ -19,41 +19,35 @@ def test_every_value_of_json_is_a_value() -> None:
 @pytest.mark.parametrize(
     ("variables", "problem"),
     [
-        pytest.param({3: ""}, ("3", True, "the key 3 is not a string; put it in quotes"), id="a number as the name"),
         pytest.param(
             {"a b": ""},
-            ("a b", True, "'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"),
+            ("a b", "'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"),
             id="a name with a blank",
         ),
         pytest.param(
             {"not": ""},
-            ("not", True, "'not' cannot name a variable, because templates read it as something else; rename it"),
+            ("not", "'not' cannot name a variable, because templates read it as something else; rename it"),
             id="a word of Jinja",
         ),
         pytest.param(
             {"a": float("nan")},
-            ("a", False, "the value of 'a' is not a finite number (nan); put it in quotes if you mean text"),
+            ("a", "the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text"),
             id="not a number",
         ),
         pytest.param(
             {"a": [{"b": date(2024, 1, 2)}]},
-            ("a", False, "the value of 'a' is the date 2024-01-02; put it in quotes if you mean text"),
+            ("a", "the value of 'a': JSON has no date; put 2024-01-02 in quotes"),
             id="a date, deep inside",
         ),
         pytest.param(
-            {"a": {"b": {3: ""}}},
-            ("a", False, "the value of 'a' has the key 3, which is not a string; put it in quotes"),
-            id="a number as a key, deep inside",
-        ),
-        pytest.param(
-            {"a": {"\ud800": ""}},
-            ("a", False, "the value of 'a' has half of a character: a surrogate without its other half"),
-            id="half of a character in a key",
+            {"a": {"x": "\ud800"}},
+            ("a", "the value of 'a': half of a character (U+D800), which is not valid Unicode"),
+            id="half of a character",
         ),
     ],
 )
-def test_the_first_problem_is_found(variables: dict[Any, Any], problem: tuple[str, bool, str]) -> None:
-    assert find_problem({"fine": 1, **variables}) == VariableProblem(*problem)
+def test_the_first_problem_is_found(variables: dict[Any, Any], problem: tuple[str, str]) -> None:
+    assert find_problem({"fine": 1, **variables}) == problem
 
 
 def test_a_value_is_nested_a_hundred_levels_at_most() -> None:
@@ -61,7 +55,7 @@ def test_a_value_is_nested_a_hundred_levels_at_most() -> None:
     for _ in range(99):
         value = [value]
     assert find_problem({"a": value}) is None
-    assert find_problem({"a": [value]}) == ("a", False, "the value of 'a' is nested more than 100 levels deep")
+    assert find_problem({"a": [value]}) == ("a", "the value of 'a': nested more than 100 levels deep")
 
 
 @pytest.mark.parametrize(
@@ -92,4 +86,4 @@ def test_a_value_may_be_nested_up_to_the_limit(kind: str) -> None:
     assert find_problem({"x": nested(MAX_DEPTH - 1)}) is None
     problem = find_problem({"x": nested(MAX_DEPTH)})
     assert problem is not None
-    assert problem.text == f"the value of 'x' is nested more than {MAX_DEPTH} levels deep"
+    assert problem[1] == f"the value of 'x': nested more than {MAX_DEPTH} levels deep"

@@ -66,9 +66,9 @@ def refuse_with_words(_case: Any, _response: Any) -> None:
     raise AssertionError("too polite")
 
 
-def give_100_characters(_case: Any, _response: Any) -> str:
-    return "x" * 98
+def give_200_characters(_case: Any, _response: Any) -> str:
+    return "x" * 198
 
 
-def give_101_characters(_case: Any, _response: Any) -> str:
-    return "x" * 99
+def give_201_characters(_case: Any, _response: Any) -> str:
+    return "x" * 199

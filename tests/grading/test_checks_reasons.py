@@ -27,11 +27,6 @@ CALLS = calling(("f", '{"a": 1}'), ("g", "{}"), ("f", '{"a": 2}'))
         (("contains", "c"), "ab", Verdict(False, "does not contain it")),
         (("icontains", "B"), "abab", Verdict(True, "contains it at character 2", 1)),
         (("icontains", "b"), "ABAB", Verdict(True, "contains it at character 2", 1)),
-        # A sharp s is as long as two letters while capitals make no difference.
-        (("icontains", "B"), "ßab", Verdict(True, "contains it at character 3", 2)),
-        (("icontains", "SB"), "aßb", Verdict(True, "contains it at character 2", 1)),
-        (("icontains", "z"), "ßab", Verdict(False, "does not contain it")),
-        (("icontains_any", ["z", "B"]), "ßßb", Verdict(True, "contains 'B' at character 3", 2)),
         (("icontains", "c"), "ab", Verdict(False, "does not contain it")),
         (("contains_any", ["c", "b", "a"]), "abab", Verdict(True, "contains 'b' at character 2", 1)),
         (("contains_any", ["c", "d"]), "ab", Verdict(False, "contains none of them")),
@@ -94,14 +89,14 @@ def test_the_words_of_a_verdict(check: tuple[Any, ...], answer: Any, verdict: Ve
             "the function returned a coroutine; return True or None to pass, False to fail",
         ),
         (
-            ("python", f"{THIS}:give_100_characters"),
-            f"the function returned '{'x' * 98}'; return True or None to pass, False to fail",
+            ("python", f"{THIS}:give_200_characters"),
+            f"the function returned '{'x' * 198}'; return True or None to pass, False to fail",
         ),
         (
-            ("python", f"{THIS}:give_101_characters"),
-            "the function returned a str; return True or None to pass, False to fail",
+            ("python", f"{THIS}:give_201_characters"),
+            f"the function returned '{'x' * 199}…; return True or None to pass, False to fail",
         ),
-        (("python", f"{THIS}:CONSTANT"), "3 is not a function"),
+        (("python", f"{THIS}:CONSTANT"), f"{THIS}:CONSTANT is not a function"),
         (
             ("python", f"{THIS}:nothing"),
             f"the function cannot be imported: AttributeError: module '{THIS}' has no attribute 'nothing'",

@@ -102,10 +102,10 @@ def test_a_prompt_of_ones_own_sees_the_variables_of_the_case_but_they_hide_nothi
 def test_a_template_that_fails_only_with_an_answer_is_an_error() -> None:
     own = prompt(("user", "{{ answer }}{% if 'x' in answer %}{{ nothing }}{% endif %}"))
     asked("a", own)
-    with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 1, column 38: "):
+    with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 1: "):
         asked("x", own)
     own = prompt(("user", "a\nb\n{{ answer }} {{ nothing }}"))
-    with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 3, column 17: "):
+    with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 3: "):
         asked("x", own)
 
 
@@ -156,7 +156,10 @@ def test_the_template_of_a_check_beats_that_of_the_project(project: Project) -> 
     assert texts == ["Own: | a", "Project: | a"]
 
 
-NO_JSON = "the judge's reply is not a verdict: it does not end with a JSON object"
+NO_JSON = (
+    "the judge's reply is not a verdict: it does not end with a JSON object with true or false under 'pass' and a text "
+    "under 'reason'"
+)
 
 
 @pytest.mark.parametrize(
@@ -187,14 +190,11 @@ def test_a_verdict_is_the_object_at_the_end_of_a_reply(text: str, passed: bool, 
         ('{"reason": "x", "pass": true} Done.', f'{NO_JSON}; it is \'{{"reason": "x", "pass": true}} Done.\''),
         ('[{"reason": "x", "pass": true}]', f'{NO_JSON}; it is \'[{{"reason": "x", "pass": true}}]\''),
         ('{"pass": false, "pass": true}', f'{NO_JSON}; it is \'{{"pass": false, "pass": true}}\''),
-        (
-            '{"a": {"reason": "x", "pass": true}}',
-            "the judge's reply is not a verdict: 'pass' is not true or false in it",
-        ),
-        ('{"reason": "x", "pass": 1}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
-        ('{"reason": "x", "pass": "true"}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
-        ('{"reason": "x"}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
-        ('{"pass": true}', "the judge's reply is not a verdict: 'reason' is not a text in it"),
+        ('{"a": {"reason": "x", "pass": true}}', NO_JSON),
+        ('{"reason": "x", "pass": 1}', NO_JSON),
+        ('{"reason": "x", "pass": "true"}', NO_JSON),
+        ('{"reason": "x"}', NO_JSON),
+        ('{"pass": true}', NO_JSON),
         ("{" * 5000 + "}", NO_JSON),
         ("x" * 300, f"{NO_JSON}; it is '{'x' * 200}…'"),
         ("x" * 200, f"{NO_JSON}; it is '{'x' * 200}'"),
@@ -277,12 +277,11 @@ def test_the_majority_decides_with_its_first_reason(votes: list[JudgeVote], verd
     ("votes", "error"),
     [
         ([], "no judge was asked"),
-        ([vote(True), vote(False)], "as many votes of the judge are for the answer as against it"),
         ([vote(True), vote(True), vote(None, "gone")], "gone"),
         ([vote(None, "gone"), vote(True), vote(None, "gone"), vote(None, "away")], "gone; away"),
     ],
 )
-def test_ties_and_votes_without_a_verdict_are_errors(votes: list[JudgeVote], error: str) -> None:
+def test_votes_without_a_verdict_are_errors(votes: list[JudgeVote], error: str) -> None:
     with pytest.raises(CheckError) as raised:
         count_votes(votes)
     assert str(raised.value) == error
@@ -294,7 +293,7 @@ def test_nothing_passes_without_a_majority_of_all(passed: list[bool | None]) -> 
     try:
         verdict = count_votes(votes)
     except CheckError:
-        assert None in passed or passed.count(True) * 2 == len(passed)
+        assert None in passed or not passed
     else:
         assert verdict.passed == (passed.count(True) * 2 > len(passed))
         assert None not in passed
@@ -309,5 +308,3 @@ def test_the_votes_grade_the_check_and_its_opposite() -> None:
     assert grade(negated, case, answer, [vote(False, "r")]).passed
     assert grade(negated, case, answer, [vote(None, "gone")]).error == "gone"
     assert grade(plain, case, answer).error == "no judge was asked"
-    with pytest.raises(CheckError, match=r"^no judge was asked$"):
-        plain.check.grade(case, answer)

@@ -11,10 +11,8 @@ import pytest
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
 from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
-from pytest_chatprompt.live.pool import RequestPool
 from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
 from pytest_chatprompt.providers.prices import Billing, TokenPrice
-from tests.live.test_pool import paused
 
 PRICE = TokenPrice(input_usd=1, output_usd=1)
 OPENAI = Billing("OpenAI", "m", price=PRICE)
@@ -172,41 +170,6 @@ def test_a_reservation_ends_once() -> None:
     send(budget, 0.1)
 
 
-def test_a_request_that_has_left_its_place_holds_up_no_other() -> None:
-    budget = RunBudget(1)
-    first = reserve(budget)
-    jobs = RequestPool(2, budget)
-    job = jobs.submit(5, lambda: reserve(budget).settle(0.1), group="a")
-    until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
-    with paused(jobs):
-        # Now its turn comes, and it may not go on. Another one in this thread may.
-        first.release()
-        with use_context(SendContext(order=-2)):
-            reserve(budget).settle(0.1)
-        assert not job.done()
-    job.result(timeout=60)
-    assert budget.spent_usd == pytest.approx(0.2)
-    jobs.cancel()
-
-
-def test_a_request_waits_again_if_another_one_was_faster() -> None:
-    budget = RunBudget(1)
-    first = reserve(budget)
-    jobs = RequestPool(1, budget)
-    job = jobs.submit(5, lambda: reserve(budget).settle(0.1), group="a")
-    until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
-    with paused(jobs):
-        first.release()
-        # It has seen that it may go on, and waits for its place.
-        time.sleep(0.2)
-        faster = reserve_before_others(budget)
-    time.sleep(0.2)
-    assert not job.done()
-    faster.settle(0.1)
-    job.result(timeout=60)
-    jobs.cancel()
-
-
 def test_cancelling_ends_a_wait() -> None:
     budget = RunBudget(1)
     first = reserve(budget)
@@ -290,8 +253,3 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
-
-
-def reserve_before_others(budget: RunBudget) -> BudgetReservation:
-    with use_context(SendContext(order=-2)):
-        return reserve(budget)

@@ -13,7 +13,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.grading.judge import JudgeQuestion, PromptFile, default_prompt
 from pytest_chatprompt.live.judging import Judging, SendToJudge, Votes, judge_asks, preview_judging, votes_by_question
-from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.live.send_or_replay import SentExchange
 
 JUDGE = OpenAIProvider(api_key="sk-1", base_url="https://judge.example/v1")
 ANSWER = ProviderResponse(text="Hello.")
@@ -103,7 +103,7 @@ def test_a_template_that_fails_with_this_answer_is_an_error_and_nothing_is_sent(
     prompt = PromptFile.model_validate({"template": [{"role": "user", "content": text}]}).template
     question = JudgeQuestion("Greets.", "hi", prompt, {})
     ((vote,),) = judge_answer(judging(question), ANSWER, None, sending(lambda _: pytest.fail("sent")))
-    assert vote.error.startswith("message 1 of the judge's template: line 1, column 42: ")
+    assert vote.error.startswith("message 1 of the judge's template: line 1: unknown variable 'nothing'")
 
 
 def test_a_judge_that_cannot_show_what_it_sends_is_an_error() -> None:

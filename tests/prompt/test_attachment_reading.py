@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.prompt import attachments as attachment_reading
 from pytest_chatprompt.prompt.attachments import Attachment, FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.conftest import Project
@@ -278,8 +277,8 @@ def test_a9_the_file_of_a_text_is_a_template_and_an_attached_file_is_not(project
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("You are\n a {{ whom }}.", "persona.md, line 2, column 7: unknown variable 'whom'; did you mean 'who'?"),
-        ("{% if who %}", "persona.md, line 1, column 1: not a valid template: "),
+        ("You are\n a {{ whom }}.", "persona.md, line 2: unknown variable 'whom'; did you mean 'who'?"),
+        ("{% if who %}", "persona.md, line 1: not a valid template: "),
     ],
 )
 def test_a9_a_text_that_cannot_be_rendered_is_reported_by_its_place(project: Project, text: str, problem: str) -> None:
@@ -296,56 +295,5 @@ def test_a9_a_problem_in_a_text_names_the_row_too(project: Project) -> None:
         "evalcases:\n  - id: a\n    parametrize: [{id: x, who: Ada}]\n"
         "    input_messages: [{role: user, content: [{type: text, file: persona.md}]}]\n"
     )
-    with pytest.raises(EvalFileError, match=r"persona\.md, line 1, column 4: .* \(row at "):
+    with pytest.raises(EvalFileError, match=r"persona\.md, line 1: .* \(row at "):
         read_attachments(case, FileReader(project.root))
-
-
-LARGE = 20 * 1024 * 1024
-
-
-def size_problem(project: Project, messages: str, patterns: str = "[]") -> list[str]:
-    case = project.case(f"guideline_patterns: {patterns}\ninput_messages:\n{messages}")
-    try:
-        read_attachments(case, FileReader(project.root))
-    except EvalFileError as error:
-        return [str(diagnostic) for diagnostic in error.diagnostics]
-    return []
-
-
-@pytest.mark.parametrize(
-    ("part", "content"),
-    [
-        ("{type: file, value: x}", b"x" * LARGE),
-        ("{type: text, file: x}", b"x" * LARGE),
-        ("{type: file, value: x}", "é".encode() * (LARGE // 2)),
-        ("{type: image, value: x}", PNG + bytes(15 * 1024 * 1024 - len(PNG))),
-    ],
-    ids=["a file", "a text from a file", "text beyond ASCII", "an image, which grows in base64"],
-)
-def test_a_case_may_hold_a_hundred_mebibytes_however_often_it_names_a_file(
-    project: Project, part: str, content: bytes
-) -> None:
-    (project.root / "x").write_bytes(content)
-    message = f"  - {{role: user, content: [{part}]}}\n"
-    assert size_problem(project, message * 5) == []
-    (problem,) = size_problem(project, message * 100)
-    # The sixth message.
-    assert problem.startswith("evals/a.eval.yaml:11:")
-    assert "with this the case holds more than 100 MiB of text and media; use smaller files, or fewer" in problem
-
-
-def test_texts_that_stand_in_the_eval_file_count_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attachment_reading, "MAX_CASE_BYTES", 10)
-    assert size_problem(project, "  - {role: user, content: aaaaaaaaaa}\n") == []
-    assert len(size_problem(project, "  - {role: user, content: aaaaaaaaaaa}\n")) == 1
-    text = "  - {role: user, content: [{type: text, value: aaaaa}]}\n"
-    assert size_problem(project, text * 2) == []
-    assert len(size_problem(project, text * 3)) == 1
-    url = f"  - {{role: user, content: [{{type: image, value: '{data_url(PNG)}'}}]}}\n"
-    assert len(size_problem(project, url)) == 1
-
-
-def test_a_guideline_is_sent_once_and_counts_once(project: Project) -> None:
-    project.write("rules.md", "x" * LARGE)
-    message = "  - {role: user, content: [{type: file, value: rules.md}, {type: text, value: x}]}\n"
-    assert size_problem(project, message * 20, patterns='["*.md"]') == []

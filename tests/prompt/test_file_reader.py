@@ -93,13 +93,3 @@ def test_a_run_over_many_images_does_not_keep_all_of_them(project: Project) -> N
         bytes(16 * 1024 * 1024),
         b"changed",
     ]
-
-
-def test_a_long_text_is_shared_by_the_cases_that_attach_it(tmp_path: Path) -> None:
-    text = "\n".join(f"line {number} of a document" for number in range(2_000))
-    (tmp_path / "long.txt").write_text(f"{text}\n\n", encoding="utf-8")
-    reader = FileReader(tmp_path)
-    for number in range(2):
-        read = reader.read(reader.find("long.txt", tmp_path).path, "long.txt")
-        (_, piece) = reader.shared.pieces(f"question {number}\n{read}")
-        assert piece == (text, True)

@@ -50,48 +50,6 @@ def test_the_first_pattern_that_matches_makes_a_file_a_guideline(
     assert matching_pattern(paths, patterns) == matched
 
 
-@pytest.mark.parametrize(
-    ("path", "pattern", "matches"),
-    [
-        pytest.param("aaa.md", "+(a).md", True, id="a text"),
-        pytest.param("abba.md", "*(a|b).md", True, id="texts that begin differently"),
-        pytest.param("abxab.md", "+(ab|x).md", True, id="texts of several lengths"),
-        pytest.param("cab.md", "+(a|b|c).md", True, id="three texts"),
-        pytest.param("x7f3.md", "+([a-z0-9]).md", True, id="one set of characters"),
-        pytest.param("abc.md", "+(?).md", True, id="any character"),
-        pytest.param("a" * 200, "+(a)+(a)+(a)b", False, id="three groups on a long name"),
-        pytest.param("a" * 200, "*a*a*a*a*a*a*a*a*b", False, id="many stars on a long name"),
-    ],
-)
-def test_b1_a_group_may_repeat_what_it_matches_in_one_way(path: str, pattern: str, matches: bool) -> None:
-    assert (matching_pattern([path], [pattern]) == pattern) is matches
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        pytest.param("+(a|aa)b", id="one alternative begins with another"),
-        pytest.param("*(aa|a)b", id="one alternative begins with a later one"),
-        pytest.param("*(a|a)b", id="the same alternative twice"),
-        pytest.param("*(|a)b", id="an empty alternative"),
-        pytest.param("+(*a)b", id="a star"),
-        pytest.param("+({a,aa})b", id="braces"),
-        pytest.param("+(+(a))b", id="a repeated group in another"),
-        pytest.param("+(@(a|aa))b", id="a group in a repeated one"),
-        pytest.param("+([a-z]|[a-z0-9])-x", id="sets of characters as alternatives"),
-        pytest.param("+(a|?)b", id="any character as an alternative"),
-        pytest.param("+(a)+(a)+(a)+(a)b", id="four groups"),
-    ],
-)
-def test_b1_a_pattern_that_could_take_minutes_is_refused(pattern: str) -> None:
-    with pytest.raises(InvalidPatternError) as caught:
-        matching_pattern(["a" * 200], ["x", pattern])
-    assert str(caught.value) == (
-        f"invalid guideline pattern {pattern!r}: matching it could take minutes; write at most 3 groups +(...) or *(...), "
-        "in each one alternative without *, or several without any wildcard, none of which begins with another"
-    )
-
-
 def test_b1_braces_that_expand_to_too_many_patterns_are_refused() -> None:
     with pytest.raises(InvalidPatternError, match=r"^invalid guideline pattern '\{1\.\.2000\}': "):
         matching_pattern(["x"], ["{1..2000}"])

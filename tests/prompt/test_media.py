@@ -22,7 +22,11 @@ def test_a_file_is_of_the_type_that_its_bytes_say(media_type: str) -> None:
     [
         ("image", b"", "file x is empty; it must be PNG, JPEG, WebP or GIF"),
         ("image", b"<svg/>", "file x is not an image; it must be PNG, JPEG, WebP or GIF"),
-        ("document", b"hello", "file x is not a document; it must be PDF"),
+        (
+            "document",
+            b"hello",
+            "file x is not a document; it must be PDF, DOCX, XLSX, DOC, XLS, CSV, HTML, Markdown or plain text",
+        ),
         ("audio", b"OggS", "file x is not an audio file; it must be WAV or MP3"),
         ("image", PDF, "file x is a document (application/pdf); write type: document"),
         ("document", PNG, "file x is an image (image/png); write type: image"),
@@ -131,3 +135,36 @@ def test_media_are_equal_wherever_they_stand() -> None:
     assert Media("image", "x", "image/png", PNG, place=(1, 1)) == Media("image", "x", "image/png", PNG)
     assert Media("image", "x", "image/png", PNG) != Media("image", "x", "image/png", PNG + b"x")
     assert repr(Media("image", "x", "image/png", PNG)) == "Media(kind='image', source='x', media_type='image/png')"
+
+
+ZIP = b"PK\x03\x04"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("./a.docx", ZIP, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+        ("./a.XLSX", ZIP, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        ("./a.doc", OLE, "application/msword"),
+        ("./a.xls", OLE, "application/vnd.ms-excel"),
+        ("./a.csv", b"a,b", "text/csv"),
+        ("./a.html", b"<p>", "text/html"),
+        ("./a.htm", b"<p>", "text/html"),
+        ("./a.md", "ä".encode(), "text/markdown"),
+        ("./a.txt", b"a", "text/plain"),
+        ("./a.txt", PDF, "application/pdf"),
+    ],
+)
+def test_the_name_of_a_document_says_what_its_bytes_do_not(name: str, content: bytes, media_type: str) -> None:
+    media = media_of_file("document", name, content)
+    assert media == Media("document", name, media_type, content)
+    assert media_of_url("document", media.url) == Media("document", "", media_type, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.docx", b"a"), ("a.xls", ZIP), ("a.csv", b"\xff"), ("a.txt", b""), ("a.bin", b"a")]
+)
+def test_bytes_that_do_not_fit_the_name_are_no_document(name: str, content: bytes) -> None:
+    with pytest.raises(MediaError, match="must be PDF, DOCX"):
+        media_of_file("document", name, content)

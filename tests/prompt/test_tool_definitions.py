@@ -53,7 +53,7 @@ def test_a_tool_of_another_type_is_an_error_for_an_api_that_has_only_functions()
         require_functions([NESTED, {"type": "web_search"}], "Gemini")
     assert str(error.value) == (
         "Gemini has no tool of OpenAI's type 'web_search'; "
-        "write a function, or put the API's own tools into settings.extra_body"
+        "write a function, or one of the API's own tools as {type: raw, PROVIDER: {...}}"
     )
     assert error.value.location == ("tools", 1)
 

@@ -178,6 +178,11 @@ def test_a_row_tells_how_many_answers_there_are_if_that_is_not_the_number_of_cas
     assert ("answers", "3", "2") in rows
 
 
+def test_a_row_tells_how_many_requests_there_were_if_that_is_not_the_number_of_answers() -> None:
+    rows = table_rows(provider_totals([answered("a"), answered("a", "app", requests=2), answered("b", "app")]))
+    assert ("requests", "1", "3") in rows
+
+
 def test_one_type_of_check_needs_no_sum_and_no_answers_need_no_table() -> None:
     rows = table_rows(provider_totals([answered("a", checks=(check(),))]))
     assert [name for name, *_ in rows] == ["", "contains", "cases", "median latency", "input tokens", "output tokens"]
@@ -187,7 +192,7 @@ def test_one_type_of_check_needs_no_sum_and_no_answers_need_no_table() -> None:
 
 def test_tests_without_a_provider_are_told_as_that() -> None:
     without = answered("a").model_copy(update={"provider": None})
-    assert table_rows(provider_totals([without]))[0] == ("", "no provider")
+    assert table_rows(provider_totals([without]))[0] == ("", "own code")
 
 
 def test_a_rate_of_nothing_is_a_dash() -> None:

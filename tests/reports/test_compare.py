@@ -16,6 +16,8 @@ from pytest_chatprompt.results.records import (
     SnapshotResult,
 )
 
+NAMES = ("a.json", "b.json")
+
 
 def check(value: str, passed: bool | None, line: int = 1) -> CheckResult:
     return CheckResult(type="contains", value=value, passed=passed, reason="r", line=line)
@@ -38,7 +40,7 @@ def result(
 
 
 def compared(before: CaseResult, after: CaseResult) -> CaseComparison:
-    (case,) = compare_runs(RunResults(results=(before,)), RunResults(results=(after,))).cases
+    (case,) = compare_runs(RunResults(results=(before,)), RunResults(results=(after,)), NAMES).cases
     return case
 
 
@@ -125,7 +127,7 @@ def test_a_test_that_was_skipped_did_not_run_and_the_last_of_several_runs_counts
 
     before = RunResults(results=(named("a"), named("b", "skipped"), named("c"), named("d")))
     after = RunResults(results=(named("b"), named("c", "skipped"), named("a", "failed"), named("a"), named("e")))
-    comparison = compare_runs(before, after)
+    comparison = compare_runs(before, after, NAMES)
     assert [case.after.node_id for case in comparison.cases] == ["a"]
     assert [case.after.node_id for case in comparison.of_kind("same")] == ["a"]
     assert comparison.of_kind("worse") == []

@@ -11,8 +11,8 @@ OTHER = {"snapshot": SnapshotResult(path="s", state="same", sent={"request": "r"
 
 
 def told(before: list[CaseResult], after: list[CaseResult]) -> list[str]:
-    comparison = compare_runs(RunResults(results=tuple(before)), RunResults(results=tuple(after)))
-    return list(comparison_lines(comparison, ("a.json", "b.json")))
+    runs = RunResults(results=tuple(before)), RunResults(results=tuple(after))
+    return list(comparison_lines(compare_runs(*runs, ("a.json", "b.json"))))
 
 
 def test_what_got_worse_comes_first_with_its_checks_and_both_answers() -> None:

@@ -23,7 +23,6 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(b"\xff\xfe", f"not valid UTF-8{HINT}", id="no text"),
         pytest.param(
             b"## No snapshot differs", f"not valid JSON (Expecting value: line 1 column 1 (char 0)){HINT}", id="no JSON"
         ),

@@ -7,12 +7,14 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_chatprompt.reports.compare import compare_runs
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.records import (
     CaseResult,
@@ -26,8 +28,7 @@ from pytest_chatprompt.results.records import (
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import data_sha256
-from tests.reports.results import repeated
-from tests.reports.test_page_data import joined
+from tests.reports.results import check, repeated
 
 
 def request_data(text: str, system: str = "Be kind.") -> dict[str, Any]:
@@ -74,19 +75,17 @@ def index_of(page: str) -> list[dict[str, Any]]:
     return cases
 
 
+def changes_of(page: str) -> list[dict[str, str]]:
+    """The lines of the distinct changes."""
+    (text,) = re.findall('<script type="text/plain" id="index">(.*?)</script>', page)
+    changes: list[dict[str, str]] = unpacked(text)["changes"]
+    return changes
+
+
 def bodies_of(page: str) -> list[dict[str, Any]]:
-    """The bodies of all cases, each side with its payload."""
+    """What the page shows of all cases."""
     blocks = re.findall('<script type="text/plain" class="block">(.*?)</script>', page)
-    bodies = [body for block in blocks for body in unpacked(block)]
-    for body, texts in zip(bodies, texts_of(page), strict=True):
-        for name in body.keys() & {"stored", "sent"}:
-            body[name]["payload"] = texts[name]
-    return bodies
-
-
-def texts_of(page: str) -> list[dict[str, str]]:
-    """The texts of all cases."""
-    return joined(map(unpacked, re.findall('<script type="text/plain" class="texts">(.*?)</script>', page)))
+    return [body for block in blocks for body in unpacked(block)]
 
 
 def text_of(page: str) -> str:
@@ -105,22 +104,40 @@ def test_equal_changes_are_told_once_with_their_places_and_counts() -> None:
     text = text_of(page_of(*CHANGED, command=("evals", "-q")))
     assert "1 distinct change in 2 snapshots" in text
     assert "request.system 2" in text
-    assert text.count("Within") == 2
+    assert len(changes_of(page_of(*CHANGED))) == 1
 
 
 def test_what_a_change_costs_stands_with_it() -> None:
     (result,) = CHANGED[:1]
     assert result.snapshot is not None
     cost = ChangeCost(characters=8, tokens=2, prefix_break="request.system")
-    costly = result.model_copy(update={"snapshot": result.snapshot.model_copy(update={"cost": cost})})
+    changes = [replace(each, characters=8 * each.place.startswith("request")) for each in result.difference.changes]
+    difference = replace(result.difference, changes=tuple(changes))
+    snapshot = result.snapshot.model_copy(update={"cost": cost, "difference": difference})
+    costly = result.model_copy(update={"snapshot": snapshot})
     assert "+8 characters (about +2 tokens); the cached prefix ends at request.system" in text_of(page_of(costly))
     assert "characters" not in text_of(page_of(result))
 
 
-def test_changed_words_are_marked_on_both_sides() -> None:
+def test_the_lines_of_a_change_are_data_of_the_page() -> None:
+    moved = case_result(
+        "m",
+        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "abcd"]}},
+        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "dabc"]}},
+    )
+    lines = case_result("l", request_data("q", "a"), request_data("q", "b\t\nc"))
+    assert changes_of(page_of(*CHANGED, moved, lines)) == [
+        {"removed": "Within 14 days.", "added": "Within 30 days."},
+        {"moved": "d"},
+        {"removed": "a", "added": '"b\\t"\nc'},
+    ]
+
+
+def test_where_a_change_stands_is_folded_with_links_to_its_cases() -> None:
     page = page_of(*CHANGED)
-    assert "Within <del>14</del> days." in page
-    assert "Within <ins>30</ins> days." in page
+    assert "in request.system : 2 cases" in text_of(page)
+    assert '<details class="where">' in page
+    assert page.count('<a href="#case=a.eval.yaml%3A%3Aone%5Banthropic%5D">') == 1
 
 
 @pytest.mark.parametrize(
@@ -208,33 +225,87 @@ def test_many_changes_and_names_are_cut() -> None:
     assert "and 1 more: choose “new” in the list of cases" in text
 
 
-def test_long_changes_are_cut() -> None:
-    lines = case_result("l", request_data("q", "a"), request_data("q", "\n".join(f"line {n}" for n in range(50))))
-    words = case_result("w", request_data("q", f"{'x ' * 900}14 days"), request_data("q", f"{'x ' * 900}30 days"))
-    whole = case_result("x", request_data("q", "y" * 900), request_data("q", "z" * 900))
-    moved = case_result(
-        "m",
-        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "abcd"]}},
-        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "dabc"]}},
-    )
-    page = page_of(lines, words, whole, moved)
-    assert "and 10 more lines, which each of its cases shows" in text_of(page)
-    assert re.search(r"…(x )+<del>14</del> days", page)
-    assert f"{'y' * 600}…" in page
-    assert "y" * 601 not in page
-    assert 'Moved</span><p class="line" dir="auto">d</p>' in page
-
-
-def test_lines_that_share_little_are_whole() -> None:
-    page = page_of(case_result("a", request_data("q", "first of all"), request_data("q", "something else now")))
-    assert "before: </span>first of all</div>" in page
-    assert "<del>" not in page
-
-
 def test_a_calm_run_says_so() -> None:
     text = text_of(page_of(case_result("a", request_data("q"), request_data("q"))))
     assert "Every snapshot shows what is sent" in text
     assert "Nothing: each request is what its snapshot shows." in text
+
+
+def test_a_run_with_answers_is_headed_by_how_many_cases_passed() -> None:
+    sent = request_data("q")
+    answer = ResponseResult(text="Yes.", latency_seconds=1.0, input_tokens=1_200)
+    passed = [case_result(f"c{n}", sent, sent, response=answer) for n in range(3)]
+    skipped = case_result("s", sent, sent, outcome="skipped")
+    text = text_of(page_of(*passed, CHANGED[0], skipped))
+    assert "3 of 4 cases passed (75%)" in text
+    assert "median latency: 1.00 s input tokens: 3,600" in text
+    assert "What changed" in text
+    assert "1 distinct change in 1 snapshot" in text
+    # Where nothing changed, the answers come first.
+    assert "What changed" not in text_of(page_of(*passed))
+    assert "0 of 1 case passed (0%)" in text_of(page_of(CHANGED[0], is_live=True))
+    assert "No tests of this plugin ran" in text_of(page_of(is_live=True))
+
+
+def test_a_row_has_the_beginning_of_its_answer_and_what_it_took() -> None:
+    sent = request_data("q")
+    call = {"function": {"name": "find", "arguments": "{}"}}
+    results = [
+        case_result("t", sent, sent, response=ResponseResult(text="word " * 100, cost_usd=0.5, input_tokens=3)),
+        case_result(
+            "c", sent, sent, response=ResponseResult(text="", tool_calls=(call,)), checks=(check(), check(passed=False))
+        ),
+        repeated("r", "passed", "failed", "error"),
+    ]
+    rows = [(entry["answer"], entry.get("facts")) for entry in index_of(page_of(*results))]
+    assert rows == [
+        (f"{'word ' * 31}word…", "$0.50"),
+        ("calls find({})", "1/2 checks"),
+        ("answer 1", "1/2 answers, 1/2 checks, 1.00 s"),
+    ]
+
+
+def test_two_runs_beside_each_other_are_a_page() -> None:
+    old, new = request_data("q", "Be kind."), request_data("q", "Be short.")
+    before = [
+        case_result("worse", old, old, response=ResponseResult(text="Yes, 14 days.")),
+        case_result("same", old, old),
+        case_result("gone", old, old),
+        CaseResult(
+            node_id="t.py::t", path="t.py", line=1, outcome="passed", requests=({"endpoint": "POST /x", "request": 1},)
+        ),
+    ]
+    after = [
+        case_result("skipped", old, old, outcome="skipped"),
+        case_result("worse", new, new, outcome="failed", response=ResponseResult(text="Yes, 30 days.")),
+        case_result("same", old, old),
+        case_result("new", None, new),
+        CaseResult(
+            node_id="t.py::t", path="t.py", line=1, outcome="passed", requests=({"endpoint": "POST /x", "request": 2},)
+        ),
+    ]
+    runs = RunResults(results=tuple(before)), RunResults(results=tuple(after), command=("evals",))
+    page = render_page(runs[1], compare_runs(*runs, ("a.json", "b.json")))
+    text = text_of(page)
+    assert "1 worse, 0 better, 1 changed, 1 the same, 1 new, 1 gone" in text
+    assert "a.json → b.json" in text
+    assert "Worse (1) a.eval.yaml::worse[anthropic] : passed → failed; what is sent changed" in text
+    assert "Gone (1) a.eval.yaml::gone[anthropic] : passed" in text
+    assert "What is sent: 2 distinct changes" in text
+    assert "1 case Show the case in request.system : 1 case" in text
+    assert "--snapshot-update" not in page
+    entries = {entry["id"].partition("::")[2]: entry for entry in index_of(page)}
+    assert [entry["kind"] for entry in entries.values()] == ["worse", "same", "new", "changed"]
+    assert entries["worse[anthropic]"]["answers"] == ["Yes, 14 days.", "Yes, 30 days."]
+    worse, same, *_ = bodies_of(page)
+    assert worse["before"]["response"]["text"] == "Yes, 14 days."
+    assert worse["before"]["outcome"] == "passed"
+    assert ("Be kind." in worse["stored"]["payload"], "Be short." in worse["sent"]["payload"]) == (True, True)
+    assert "stored" not in same
+    assert changes_of(page) == [
+        {"removed": "Be kind.", "added": "Be short."},
+        {"removed": "request: 1", "added": "request: 2"},
+    ]
 
 
 def test_a_run_without_tests_says_so() -> None:
@@ -249,7 +320,7 @@ def test_a_test_that_failed_otherwise_is_listed_with_its_link() -> None:
     error = CaseResult(node_id="e", path="e", line=1, outcome="error", error=ErrorResult(message="429: no <quota>"))
     page = page_of(failed, error, *(error.model_copy(update={"node_id": f"e{n}"}) for n in range(99)))
     assert '<a href="#case=a%20b%2F%C3%A9%5B%EF%BF%BD%5D!"><bdi>a b/é[\\uD800]!</bdi></a></li>' in page
-    assert '<a href="#case=e"><bdi>e</bdi></a><br><bdi>429: no &lt;quota&gt;</bdi></li>' in page
+    assert '<a href="#case=e"><bdi>e</bdi></a> <bdi>429: no &lt;quota&gt;</bdi></li>' in page
     assert "and 1 more: choose “failed” or “error” in the list of cases" in page
 
 
@@ -374,7 +445,6 @@ def test_a_body_has_the_answer_and_the_error() -> None:
     assert body["response"]["latency_seconds"] == 0.5
     assert body["error"] == {"message": "AssertionError: no", "path": "a.py", "line": 3}
     assert (body["findings"], body["adjustments"]) == (["f"], ["g"])
-    assert texts_of(page_of(result)) == [{"sent": dump(sent), "others": "Yes.\nAssertionError: no"}]
 
 
 def test_a_result_without_a_snapshot_has_no_payload() -> None:
@@ -454,7 +524,8 @@ def test_whatever_a_run_holds_is_text(text: str) -> None:
     page = page_of(result, CHANGED[0], command=(text,), against=text)
     assert bodies_of(page)[0]["sent"]["requests"][0]["turns"][0]["parts"] == [f"{text} more"]
     calm = page_of(CHANGED[0])
-    for tag in ("<script", "</script", "<img", "onmouseover=", "href="):
+    assert {link[0] for link in re.findall('href="(.*?)"', page)} == {"#"}
+    for tag in ("<script", "</script", "<img", "onmouseover="):
         extra = page.count(tag) - calm.count(tag)
         assert extra == text.count(tag) * (page.count("onmouseover=&#34;") if tag == "onmouseover=" else 0)
     assert "49" not in text_of(page)
@@ -488,7 +559,7 @@ def test_its_policy_allows_its_own_script_and_style_alone() -> None:
 
 def test_nothing_leads_out() -> None:
     page = page_of(*CHANGED)
-    assert re.findall(r'(?:href|src|action|srcset)="([^"]*)"', page) == ["#cases", "#cases"]
+    assert {link[0] for link in re.findall(r'(?:href|src|action|srcset)="([^"]*)"', page)} == {"#"}
     assert not re.search(r"https?://|@import|url\(", page)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_chatprompt.reports.review import Review, cost_line, style_lines
-from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, ChangeCost
 from tests.reports.test_review_changes import anthropic, differs, openai
 
 BOTH = [
@@ -104,7 +104,7 @@ def test_long_lists_are_cut_unless_all_is_wanted(lists_all: bool) -> None:
     results += [differs("long", {"s": "\n".join(["-"])}, {"s": "\n".join(f"line {n}" for n in range(30))})]
     results += [differs(f"n{n}", {f"k{n}": 1}, {f"k{n}": 2}) for n in range(20)]
     results += [differs(f"new{n}", None, {"new": n}) for n in range(5)]
-    lines = plain(Review(results, lists_all=lists_all, lists_all_changes=lists_all).end_lines("all", accept))
+    lines = plain(Review(results, lists_all=lists_all).end_lines("all", accept))
     assert ("... and 7 more changes (-v shows them)" in lines) is not lists_all
     assert ("   ... and 11 more lines (-v shows them)" in lines) is not lists_all
     assert any("a.eval.yaml::c2 and 2 more" in line for line in lines) is not lists_all
@@ -205,11 +205,6 @@ def test_pairs_stand_together_if_one_of_them_is_long() -> None:
     ]
 
 
-def result(cost: ChangeCost | None) -> CaseResult:
-    snapshot = SnapshotResult(path="s", state="different", cost=cost)
-    return CaseResult(node_id="n", path="p", line=1, outcome="failed", snapshot=snapshot)
-
-
 def cost(characters: int, place: str | None = None) -> ChangeCost:
     return ChangeCost(characters=characters, tokens=round(characters / 4), prefix_break=place)
 
@@ -218,7 +213,6 @@ def cost(characters: int, place: str | None = None) -> ChangeCost:
     ("costs", "line"),
     [
         ([], ""),
-        ([None], ""),
         ([cost(0)], ""),
         ([cost(1)], "+1 character"),
         ([cost(-4)], "-4 characters (about -1 token)"),
@@ -226,7 +220,7 @@ def cost(characters: int, place: str | None = None) -> ChangeCost:
         ([cost(-3), cost(0), cost(40)], "-3 to +40 characters (about -1 to +10 tokens)"),
         ([cost(0, "request.system")], "the cached prefix ends at request.system"),
         ([cost(1, "a"), cost(1, "a")], "+1 character; the cached prefix ends at a"),
-        ([cost(0, "a"), cost(0, "b"), cost(0, "b"), None], "the cached prefix ends at b (2) and a (1)"),
+        ([cost(0, "a"), cost(0, "b"), cost(0, "b")], "the cached prefix ends at b (2) and a (1)"),
         ([cost(0, "a"), cost(0)], "the cached prefix ends at a (1)"),
         (
             [cost(0, place) for place in "aab"] + [cost(0, "c")],
@@ -235,13 +229,9 @@ def cost(characters: int, place: str | None = None) -> ChangeCost:
         ([cost(0, place) for place in "abcd"], "the cached prefix ends at a (1), b (1) and 2 more places"),
     ],
 )
-def test_the_line_says_what_is_to_be_said(costs: list[ChangeCost | None], line: str) -> None:
-    assert cost_line(map(result, costs)) == line
+def test_the_line_says_what_is_to_be_said(costs: list[ChangeCost], line: str) -> None:
+    assert cost_line(costs) == line
 
 
 def test_places_are_quoted_as_the_caller_wants() -> None:
-    assert cost_line([result(cost(0, "a"))], lambda place: f"`{place}`") == "the cached prefix ends at `a`"
-
-
-def test_a_case_that_compared_nothing_has_no_cost() -> None:
-    assert cost_line([CaseResult(node_id="n", path="p", line=1, outcome="error")]) == ""
+    assert cost_line([cost(0, "a")], lambda place: f"`{place}`") == "the cached prefix ends at `a`"

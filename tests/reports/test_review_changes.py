@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_chatprompt.reports.review import distinct_changes, renamed_cases
-from pytest_chatprompt.results.records import CaseResult, SnapshotResult
+from pytest_chatprompt.reports.review import Review, cost_line, distinct_changes, renamed_cases
+from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import data_sha256
@@ -50,7 +50,7 @@ def test_a_guideline_that_many_cases_share_is_one_change() -> None:
     assert (first.change.removed, first.change.added) == (("14 days",), ("30 days",))
     assert first.places == (("request.messages[0].content", 3), ("request.system", 2))
     assert [result.case_id for result in first.results] == ["o0", "o1", "o2", "b::a0", "b::a1"]
-    assert first.counts == "5 snapshots, 2 providers, 2 files"
+    assert first.counts() == "5 snapshots, 2 providers, 2 files"
     assert second.change.place == "request.messages[1].content"
     assert second.places == (("question", 1), ("request.messages[1].content", 1))
 
@@ -80,3 +80,56 @@ def test_cases_that_exchanged_their_payloads_are_renamed() -> None:
 def test_what_is_in_no_other_snapshot_is_not_renamed() -> None:
     passed = CaseResult(node_id="n", path="p", line=1, outcome="passed")
     assert renamed_cases([differs("x", {"a": 1}, {"a": 2}), differs("y", None, {"b": 1}), passed]) == {}
+
+
+def with_cost(result: CaseResult, cost: ChangeCost) -> CaseResult:
+    """A result whose changes cost so much together."""
+    assert result.snapshot is not None
+    return result.model_copy(update={"snapshot": result.snapshot.model_copy(update={"cost": cost})})
+
+
+def test_a_distinct_change_costs_what_it_is_itself_and_not_what_its_cases_cost() -> None:
+    def case(name: str, before: tuple[str, str], after: tuple[str, str], cost: ChangeCost) -> CaseResult:
+        endpoint = {"endpoint": "POST /v1/messages"}
+        return with_cost(differs(name, endpoint | anthropic(*before), endpoint | anthropic(*after)), cost)
+
+    system = ChangeCost(characters=4, tokens=1, prefix_break="request.system")
+    both = ChangeCost(characters=112, tokens=28, prefix_break="request.system")
+    user = ChangeCost(characters=108, tokens=27, prefix_break="request.messages[0].content")
+    results = [
+        case("a", ("Be kind.", "hi"), ("Be kind now.", "hi"), system),
+        case("b", ("Be kind.", "hi"), ("Be kind now.", "h " * 55), both),
+        case("c", ("Be kind.", "hi"), ("Be kind.", "h " * 55), user),
+    ]
+    first, second = distinct_changes(results)
+    assert first.change.added == ("Be kind now.",)
+    assert cost_line(first.costs) == "+4 characters (about +1 token); the cached prefix ends at request.system"
+    assert cost_line(second.costs) == (
+        "+108 characters (about +27 tokens); the cached prefix ends at request.messages[0].content (1)"
+    )
+
+
+def test_a_change_in_two_places_of_a_case_costs_both() -> None:
+    endpoint = {"endpoint": "POST /v1/messages"}
+    before, after = (endpoint | anthropic(text, text) for text in ("be kind", "be kind now"))
+    (change,) = distinct_changes([with_cost(differs("a", before, after), ChangeCost(characters=8, tokens=2))])
+    assert cost_line(change.costs) == "+8 characters (about +2 tokens)"
+
+
+def test_a_change_whose_cost_is_not_known_has_none() -> None:
+    (change,) = distinct_changes([differs("a", {"a": 1}, {"a": 2})])
+    assert change.costs == ()
+
+
+def test_a_change_that_looks_like_a_date_has_a_hint_where_its_case_has_another_one() -> None:
+    dated = (openai("a", "on 2026-11-22"), openai("a", "on 2026-11-23"))
+    both = (openai("a", "on 2026-11-22"), openai("b", "on 2026-11-23"))
+    advice = "If it differs from run to run, mask it: let the fixture eval_masks give "
+    hint = f'   Only what looks like a date differs. {advice}{{r"\\b\\d{{4}}-\\d\\d-\\d\\d\\b": "<date>"}}'
+
+    def lines(*results: CaseResult) -> list[str]:
+        return ["".join(text for text, _ in line) for line in Review(results).end_lines("", lambda _: "")]
+
+    assert hint in lines(differs("x", *dated), differs("y", *both))
+    # The failure of the case says it already.
+    assert hint not in lines(differs("x", *dated))

@@ -9,43 +9,52 @@ from typing import Any
 import pytest
 from _pytest._io import TerminalWriter
 
-from pytest_chatprompt.reports.review import StyledLine
-from pytest_chatprompt.reports.terminal_hooks import _shown
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.reports.terminal_hooks import _shortened
 from tests.reports.test_review_changes import differs
 
-PATH = "__snapshots__/x.yaml"
-DIFFERS = f"a.yaml:1:1: case 'x': what is sent to openai is not what it was\n\n{PATH}\n- a\n+ b\n\nTo accept it: pytest"
-LINES: list[StyledLine] = [(("- A", "removed"),), (("+ B", "added"),)]
+FIRST, SECOND = (differs(name, {"a": 1}, {"a": 2}) for name in ("first", "x"))
+DIFFERS = """\
+a.yaml:1:1: case 'x': what is sent to openai is not what it was
+
+__snapshots__/x.yaml
+- a whole diff
+
+To accept it: pytest"""
+TOLD = "nothing but change 1, shown with a.eval.yaml::first and at the end"
+MARKED = DIFFERS.replace("- a whole diff", "@@ a @@\n- a: 1\n+ a: 2")
 
 
-def written(text: str, shown: list[StyledLine] | str) -> list[str]:
-    entry = SimpleNamespace(style="value", lines=text.split("\n"))
-    representation: Any = SimpleNamespace(
-        reprcrash=None, reprtraceback=SimpleNamespace(reprentries=[entry]), sections=[("captured", "output", "-")]
-    )
-    file = io.StringIO()
-    writer = TerminalWriter(file)
-    writer.fullwidth = 20
-    _shown(representation, differs("x", {"a": 1}, {"a": 2}), shown).toterminal(writer)
-    return file.getvalue().splitlines()[:-2]
+def failure(text: str, style: str = "value") -> Any:
+    """What pytest has to show of a failure."""
+    entry = SimpleNamespace(style=style, lines=text.split("\n"))
+    crash = SimpleNamespace(message="a: 1 → 2")
+    traceback = SimpleNamespace(reprentries=[entry])
+    return SimpleNamespace(reprcrash=crash, reprtraceback=traceback, sections=[("captured", "output", "-")])
 
 
 @pytest.mark.parametrize(
-    ("text", "shown", "lines"),
+    ("results", "text", "shown"),
     [
-        pytest.param(DIFFERS, "told", ["a.yaml:1:1: case 'x': told"], id="one line"),
-        pytest.param(
-            DIFFERS, LINES, [*DIFFERS.split("\n")[:3], "- A", "+ B", "", "To accept it: pytest"], id="marked lines"
-        ),
-        pytest.param("something\nelse", "told", ["something", "else"], id="another failure, told"),
-        pytest.param("something\nelse", LINES, ["something", "else"], id="another failure, with lines"),
+        pytest.param([FIRST, SECOND], DIFFERS, f"a.yaml:1:1: case 'x': {TOLD}", id="one line"),
+        pytest.param([SECOND], DIFFERS, MARKED, id="marked lines"),
+        pytest.param([FIRST, SECOND], "something\nelse", "something\nelse", id="another failure, told"),
+        pytest.param([SECOND], "something\nelse", "something\nelse", id="another failure, with lines"),
     ],
 )
-def test_a_failure_is_shown_by_what_is_new_in_it(text: str, shown: Any, lines: list[str]) -> None:
-    assert written(text, shown) == lines
+def test_a_failure_is_shown_by_what_is_new_in_it(results: list[Any], text: str, shown: str) -> None:
+    file = io.StringIO()
+    writer = TerminalWriter(file)
+    writer.fullwidth = 20
+    representation = failure(text)
+    shortened = _shortened(representation, Review(results), SECOND)
+    shortened.toterminal(writer)
+    assert file.getvalue().splitlines()[:-2] == shown.splitlines()
+    assert shortened.reprcrash.message == ("change 1" if len(results) > 1 else "a: 1 → 2")
+    # What other plugins have got stays as it is.
+    assert representation.reprcrash.message == "a: 1 → 2"
 
 
-@pytest.mark.parametrize("representation", ["a text", SimpleNamespace(reprtraceback=None)])
+@pytest.mark.parametrize("representation", ["a text", SimpleNamespace(reprtraceback=None), failure(DIFFERS, "long")])
 def test_what_is_no_failure_of_a_comparison_stays(representation: Any) -> None:
-    shown: Any = "told" if isinstance(representation, str) else []
-    assert _shown(representation, differs("x", {"a": 1}, {"a": 2}), shown) is representation
+    assert _shortened(representation, Review([SECOND]), SECOND) is representation

@@ -15,7 +15,6 @@ from pytest_chatprompt import FileReader, ProviderResponse, SentData
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.results.records import (
-    SCHEMA_FILE,
     CaseResult,
     ChangeCost,
     CheckResult,
@@ -25,15 +24,13 @@ from pytest_chatprompt.results.records import (
     SnapshotResult,
     SnapshotUses,
     check_result,
-    gone_snapshots,
     merge_uses,
-    report_schema,
     unsettled_files,
     unused_snapshots,
-    write_schema,
 )
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from tests.conftest import Project
+from tests.results.report_schema import SCHEMA_FILE, report_schema, write_schema
 
 
 def test_a_result_is_the_same_after_its_way_as_json() -> None:
@@ -233,8 +230,7 @@ def test_it_is_written_as_it_is_shipped(tmp_path: Path) -> None:
 
 
 def uses(path: str, left_out: str, unused: str) -> SnapshotUses:
-    names = tuple(unused.split())
-    return SnapshotUses(path=path, left_out=tuple(left_out.split()), unused=names, gone=names[-1:])
+    return SnapshotUses(path=path, left_out=tuple(left_out.split()), unused=tuple(unused.split()))
 
 
 SHARDS = (
@@ -250,7 +246,7 @@ def test_a_snapshot_is_unused_if_no_shard_uses_it_in_whatever_order_they_are_mer
 ) -> None:
     merged = merge_uses(shards)
     assert merged == (uses("a", "", "gone.yaml"),)
-    assert unused_snapshots(merged) == gone_snapshots(merged) == ["gone.yaml"]
+    assert unused_snapshots(merged) == ["gone.yaml"]
     assert unsettled_files(merged) == []
     # A merged report can be merged again.
     assert merge_uses((*merge_uses(shards[:2]), *merge_uses(shards[2:]))) == merged
@@ -259,7 +255,7 @@ def test_a_snapshot_is_unused_if_no_shard_uses_it_in_whatever_order_they_are_mer
 def test_while_a_test_is_in_no_shard_nothing_of_its_file_is_unused() -> None:
     merged = merge_uses(SHARDS[:2])
     assert merged == (uses("a", "z", "z.yaml gone.yaml"),)
-    assert unused_snapshots(merged) == gone_snapshots(merged) == []
+    assert unused_snapshots(merged) == []
     assert unsettled_files(merged) == list(merged)
 
 

@@ -40,14 +40,6 @@ from pytest_chatprompt.snapshots.stored import Change
             [("可在", "可在"), ("", "三"), ("十", "十"), ("四", ""), ("天内退回。", "天内退回。")],
             id="a script without blanks",
         ),
-        pytest.param(
-            f"x {'y' * 30}A{'z' * 30} w",
-            f"x {'y' * 30}BC{'z' * 30} w",
-            [(f"x {'y' * 30}", f"x {'y' * 30}"), ("A", "BC"), (f"{'z' * 30} w", f"{'z' * 30} w")],
-            id="a character of a very long word",
-        ),
-        pytest.param("y" * 60, "y" * 50, [("y" * 50, "y" * 50), ("y" * 10, "")], id="the end of a very long word"),
-        pytest.param("a" * 50, "b" * 50, [("a" * 50, "b" * 50)], id="a very long word for another one"),
     ],
 )
 def test_a_line_is_compared_word_by_word(removed: str, added: str, pieces: list[tuple[str, str]]) -> None:

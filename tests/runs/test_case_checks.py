@@ -177,17 +177,19 @@ def test_a_secret_in_an_answer_is_not_told(graded_project: Run, server: Server, 
         assert "sk-live" not in text
 
 
-def test_failures_are_told_beside_an_api_that_fails(graded_project: Run, server: Server) -> None:
+@pytest.mark.parametrize("arguments", [[], ["--chatprompt-repeat", "3"]], ids=["once", "repeated"])
+def test_a_request_that_fails_a_check_is_not_sent(graded_project: Run, server: Server, arguments: list[str]) -> None:
     text = (graded_project.path / "a.eval.yaml").read_text(encoding="utf-8")
     text = text.replace(", of: request, value: '\\w+@\\w+'", ", of: request, value: 'h.'")
     graded_project.write({"a.eval.yaml": text})
-    server.reply = Reply(status=500, data={"error": {"message": "down"}})
-    result = graded_project("--chatprompt-live", "-k", "passes")
-    result.assert_outcomes(errors=1)
+    result = graded_project("--chatprompt-live", "-k", "passes", *arguments)
+    result.assert_outcomes(failed=1)
+    assert server.requests == []
     assert told(result) == [
         "a.eval.yaml:4:5: not_regex 'h.' of='request': the request has the match 'hi' at character 38",
         "  request: 'gpt-5.5\\nYou are a careful assistant.\\nhi'",
     ]
+    assert "The request was not sent." in result.outlines
 
 
 def test_a_check_cannot_skip_its_test(graded_project: Run) -> None:

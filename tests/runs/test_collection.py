@@ -139,11 +139,7 @@ def test_plugins_are_shown_none_of_the_snapshots(run: Run) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        pytest.param("__snapshots__/a.eval/test_x.py", (), id="another file"),
-        pytest.param("__snapshots__/a.eval/deep/test_x.py", (), id="a folder"),
-        pytest.param("__snapshots__/a.eval/deep.yaml/test_x.py", (), id="a folder with the name of a snapshot"),
         pytest.param("__snapshots__/test_x.py", (), id="beside the folders of the files"),
-        pytest.param("__snapshots__/a.eval/test_x.tavern.yaml", (), id="a YAML file that is no snapshot of a case"),
         pytest.param("other/a.eval/one[openai].yaml", (), id="another folder"),
         pytest.param(
             "__snapshots__/a.eval/one[openai].yaml",

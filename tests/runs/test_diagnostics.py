@@ -132,7 +132,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": HELLO},
             ["--chatprompt-provider", "zzz"],
             "errors",
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider',"
+            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz' (from --chatprompt-provider): there is no fixture 'zzz_provider',"
             f" only those of {', '.join(sorted(PROVIDERS))}",
             id="an unknown provider in the option",
         ),

@@ -40,7 +40,7 @@ evalcases:
         "provider answers input tokens output tokens cost",
         # 1,000 at $2 and 4,096 at $10 for a million.
         "anthropic 2 2000 8192 $0.086",
-        "ollama 2 2000 2000 2 unknown",
+        "ollama 2 2000 2000 unknown",
         # 1,000 at $5 and 200 at $30.
         "openai 2 2000 400 $0.022",
         "total 6 6000 10592 $0.11 + 2 unknown",
@@ -87,7 +87,7 @@ def test_a_recorded_answer_of_a_function_costs_nothing_either(run: Run) -> None:
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
     (run.path / "__snapshots__/a.eval/y[own].recording.yaml").unlink()
     lines = lines_after_head(run(*ESTIMATE, "--chatprompt-replay"))
-    assert lines[1] == "own 1 0 0 1 unknown"
+    assert lines[1] == "own 1 0 0 unknown"
     assert "1 answer without a cost: the requests of agents and plain functions are not known beforehand" in lines
     assert "1 case would be replayed, and cost nothing." in lines
 

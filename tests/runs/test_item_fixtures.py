@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import HELLO, MakeLiveProject, Run
-from tests.server import Server
+from tests.runs.conftest import HELLO, LIVE_CONFTEST, MakeLiveProject, Run
+from tests.server import CHAT_REPLY, Server
 
 KEPT = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks", "snapshot")
@@ -306,6 +306,15 @@ def test_pytest_shows_the_set_up_of_each(run: Run, option: str) -> None:
     result = run(option)
     for name in NAMES:
         result.stdout.fnmatch_lines([f"*SETUP * {name}*"])
+
+
+def test_pytest_shows_the_set_up_of_the_response_in_a_live_run(run: Run, server: Server) -> None:
+    run.write({"a.eval.yaml": HELLO, "conftest.py": LIVE_CONFTEST.format(url=server.url, settings="")})
+    run.update()
+    server.reply_with(CHAT_REPLY)
+    result = run("--chatprompt-live", "--setup-show")
+    result.stdout.fnmatch_lines(["*SETUP * eval_response*"])
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -164,14 +164,16 @@ def test_a_refused_answer_is_a_failure_with_the_judges_reason(judged_project: Ru
     assert told(result)[0] == "a.eval.yaml:7:9: not_llm_rubric: the answer is accepted by the judge: It greets her."
 
 
+NO_VERDICT = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
+
+
 @pytest.mark.parametrize("kind", ["llm_rubric", "not_llm_rubric"])
 @pytest.mark.parametrize(
     ("reply", "error"),
     [
         pytest.param(
             chat("I cannot grade this."),
-            "the judge's reply is not a verdict: it does not end with a JSON object (finish reason: stop); "
-            "it is 'I cannot grade this.'",
+            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); it is 'I cannot grade this.'",
             id="rude",
         ),
         pytest.param(
@@ -182,14 +184,14 @@ def test_a_refused_answer_is_a_failure_with_the_judges_reason(judged_project: Ru
         ),
         pytest.param(
             verdict("yes"),
-            "the judge's reply is not a verdict: 'pass' is not true or false in it (finish reason: stop); "
+            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
             'it is \'{"reason": "It greets her.", "pass": "yes"}\'',
             id="of another shape",
         ),
         pytest.param(chat("  "), "the judge's reply is empty (finish reason: stop)", id="empty"),
         pytest.param(
             chat('{"reason": "x", "pass": true} I hope this helps.'),
-            "the judge's reply is not a verdict: it does not end with a JSON object (finish reason: stop); "
+            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
             'it is \'{"reason": "x", "pass": true} I hope this helps.\'',
             id="with text after it",
         ),
@@ -574,7 +576,10 @@ def test_the_prompt_is_overridden_by_a_template_file(judged_project: Run, server
     [
         (None, "chatprompt_judge_template: file prompts/judge.yaml not found; tried prompts/judge.yaml"),
         ("- {role: user, content: hi}", "the template of the judge does not show the answer"),
-        ("- {role: user, content: '{{ anser }}'}", "message 1 of the judge's template: line 1, column 4: "),
+        (
+            "- {role: user, content: '{{ anser }}'}",
+            "message 1 of the judge's template: line 1: unknown variable 'anser'",
+        ),
         ("- {role: usr, content: hi}", "prompts/judge.yaml:1:10: "),
         ("[]", "prompts/judge.yaml:1:1: "),
     ],

@@ -125,7 +125,7 @@ def test_what_an_api_does_not_take_fails_at_the_line_of_the_part(run: Run) -> No
         [
             "a.eval.yaml:10:13: case 'sound': message 2: part 2: Anthropic takes no audio; "
             "it takes images and documents; leave it out, or use another provider",
-            "a.eval.yaml:15:34: case 'system': message 2: part 1: Gemini takes images in user and assistant messages "
+            "a.eval.yaml:15:34: case 'system': message 2: part 1: Gemini takes images in user, assistant and tool messages "
             "only, and the role of this one is 'system'; move it to a user message",
             "a.eval.yaml:21:32: case 'parametrized[[]one]': message 1: part 1: Azure OpenAI takes no documents; "
             "it takes images and audio; leave it out, or use another provider",

@@ -172,8 +172,10 @@ def farewell(eval_api):
 def test_it(eval_api):
     eval_api.reply("one")
     eval_api.reply("two")
-    eval_api.reply("three")
-    app.ask()
+    eval_api.reply("three", when="hi")
+    eval_api.reply(error=429, when="goodbye")
+    assert app.ask() == "three"
+    assert app.ask() == "one"
 
 def test_where_a_fixture_takes_the_last_reply(farewell, eval_api):
     eval_api.reply("goodbye")
@@ -185,7 +187,9 @@ def test_where_a_fixture_takes_the_last_reply(farewell, eval_api):
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_it*",
-            "eval_api.reply queued 2 replies that no request has taken; remove them, or send*",
+            "eval_api.reply queued 2 replies that no request has taken; remove them, or send their requests:",
+            "  reply 2: 'two'",
+            "  reply 4: error=429, when='goodbye'",
         ]
     )
 
@@ -757,7 +761,7 @@ def mine_provider(eval_api):
     result = own("--snapshot-update")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'a': eval_api.reply queued a reply that no request has taken; *"]
+        ["a.eval.yaml:3:5: case 'a': eval_api.reply queued a reply that no request has taken; *", "  reply 2: 'two'"]
     )
 
 

@@ -293,8 +293,6 @@ HIDING = {
     f"def pytest_collection_modifyitems(items):\n{_FILTER}    return (yield)\n",
     "hides_late.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
     f"def pytest_runtestloop(session):\n    items = session.items\n{_FILTER}",
-    "hides_names.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
-    "def pytest_pycollect_makeitem(name):\n    return [] if name == 'test_other' else None\n",
 }
 
 
@@ -310,8 +308,6 @@ HIDING = {
         pytest.param(USES, ["-p", "hides_first"], id="deselected before anyone else sees it"),
         pytest.param(USES, ["-p", "hides_around"], id="deselected around all others"),
         pytest.param(USES, ["-p", "hides_late"], id="dropped when the run begins"),
-        pytest.param(USES, ["-p", "hides_names"], id="never made a test"),
-        pytest.param(USES, ["-o", "python_functions=test_asks test_one"], id="named like no test"),
         pytest.param(ASKS + "1 / 0\n", ["--continue-on-collection-errors"], id="not collected"),
         pytest.param(ASKS, ["--collect-only"], id="not run"),
         pytest.param(USES.replace('"other"', "1 / 0"), [], id="the test fails before"),
@@ -446,3 +442,39 @@ def test_value(eval_snapshot):
     written = json.loads((own.path / "__snapshots__/test_it/test_other_extension.json").read_text())
     assert [request["endpoint"] for request in written["requests"]] == ["POST /v1/chat/completions"]
     own("-k", "not folder and not value").assert_outcomes(passed=4)
+
+
+REORDERS = """
+import os
+import app
+
+def test_threads(eval_api, eval_snapshot):
+    texts = ["one", "two", "three"]
+    if "CHANCE" in os.environ:
+        texts.sort(reverse=True)
+    for text in [*texts, *os.environ.get("MORE", "").split()]:
+        app.ask(text)
+    assert {sent} == eval_snapshot
+"""
+REORDERED = "The requests are the same, in another order. If the order is chance, compare sorted(eval_api.sent)."
+
+
+def test_requests_in_another_order_have_a_hint_to_sort_them(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.write({"test_it.py": REORDERS.format(sent="eval_api.sent")})
+    own.update()
+    monkeypatch.setenv("CHANCE", "1")
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([REORDERED, "", "__snapshots__/test_it/test_threads.yaml"], consecutive=True)
+    # With another difference it would not help.
+    monkeypatch.setenv("MORE", "four")
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line(REORDERED)
+
+
+def test_sorted_requests_are_the_same_in_any_order(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.write({"test_it.py": REORDERS.format(sent="sorted(eval_api.sent)")})
+    own.update()
+    monkeypatch.setenv("CHANCE", "1")
+    own().assert_outcomes(passed=1)

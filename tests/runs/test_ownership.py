@@ -721,66 +721,11 @@ def pytest_sessionfinish():
     own.update()
 
 
-NOBODY = "between tests: something"
-AFTER = """
-import contextvars, socket, threading, time
-import pytest, app
-
-def reach(host="api.example"):
-    {wait}
-    try:
-        socket.getaddrinfo(host, 443)
-    except OSError:
-        pass
-
-@pytest.fixture
-def own_provider():
-    def send(request):
-        if request.question == "one":
-            {start}
-        return app.ask(request.question)
-    return send
-"""
-
-
-@pytest.mark.parametrize("hook", ["pytest_unconfigure", "pytest_terminal_summary"])
-def test_what_hooks_try_after_the_summary_is_blocked_and_told_at_once(own: Run, hook: str) -> None:
-    conftest = AFTER.format(wait="pass", start="pass") + f"def {hook}(): reach(), reach(), reach('b.example')"
-    own.write({"a.eval.yaml": TWO_CASES, "conftest.py": conftest})
-    result = own("--snapshot-update")
-    assert result.errlines == [
-        f"pytest-chatprompt: {NOBODY} tried to reach {host}.example:443, called at conftest.py:8; it was blocked"
-        for host in ("api", "b")
-    ]
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.mark.parametrize(
-    ("wait", "start", "who"),
-    [
-        pytest.param("time.sleep(1)", "threading.Thread(target=reach).start()", NOBODY, id="a thread"),
-        pytest.param("pass", "threading.Timer(1, reach).start()", NOBODY, id="a timer"),
-        pytest.param(
-            "time.sleep(1)",
-            "threading.Thread(target=contextvars.copy_context().run, args=[reach]).start()",
-            "a.eval.yaml::first: what it started",
-            id="a thread with the context of a case",
-        ),
-    ],
-)
-def test_what_threads_try_after_the_run_is_blocked_and_told_at_once(own: Run, wait: str, start: str, who: str) -> None:
-    own.write({"a.eval.yaml": TWO_CASES, "conftest.py": AFTER.format(wait=wait, start=start)})
-    own.start("--snapshot-update").wait(timeout=60)
-    assert own.output().splitlines()[-1] == (
-        f"pytest-chatprompt: {who} tried to reach api.example:443, called at conftest.py:8; it was blocked"
-    )
-
-
 def test_after_the_run_other_code_of_the_process_is_free(own: Run) -> None:
     own.write(
         {
             "a.eval.yaml": TWO_CASES,
-            "conftest.py": AFTER.format(wait="pass", start="pass"),
+            "conftest.py": HELPERS,
             "main.py": """
 import socket, threading
 import pytest
@@ -839,102 +784,6 @@ def look_up():
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "tried"),
-    [
-        ("fork(look_up)", "reach api.example:443, called at forks.py:26"),
-        ("fork(app.ask)", "send POST https://api.openai.com/v1/chat/completions"),
-        (
-            "process = multiprocessing.get_context('fork').Process(target=look_up); process.start(); process.join()",
-            "reach api.example:443, called at forks.py:26",
-        ),
-    ],
-    ids=["a socket", "a client", "multiprocessing"],
-)
-def test_what_a_forked_process_tries_fails_the_test(own: Run, code: str, tried: str) -> None:
-    own.write(
-        {
-            "forks.py": FORK,
-            "conftest.py": f"""
-import multiprocessing
-import pytest, app
-from forks import *
-
-@pytest.fixture
-def own_provider():
-    def send(request):
-        if request.question == "one":
-            {code}
-        return app.ask(request.question)
-    return send
-""",
-            "a.eval.yaml": TWO_CASES,
-            "test_it.py": f"""
-import multiprocessing
-import app
-from forks import *
-
-def test_it(eval_api):
-    {code}
-    assert eval_api.sent == ()
-
-def test_next(eval_api):
-    pass
-""",
-        }
-    )
-    result = own("--snapshot-update", "a.eval.yaml", "test_it.py")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(
-        [
-            f"a.eval.yaml:3:5: case 'first': a forked process tried to {tried}: this is an offline run",
-            f"a forked process tried to {tried}, which cannot be captured; start the process anew ('spawn'), with the "
-            "variables of eval_api.environ",
-        ]
-    )
-
-
-def test_what_a_forked_process_tries_later_is_told_at_its_test(own: Run) -> None:
-    own.write(
-        {
-            "forks.py": FORK,
-            "test_it.py": """
-import os
-from forks import *
-
-state = {}
-
-def test_first(eval_api):
-    reader, state["go_on"] = os.pipe()
-    state["child"] = os.fork()
-    if not state["child"]:
-        os.read(reader, 1)
-        look_up()
-        os._exit(0)
-
-def test_second(eval_api):
-    os.write(state["go_on"], b"x")
-    os.waitpid(state["child"], 0)
-""",
-        }
-    )
-    result = own()
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(
-        ["test_it.py::test_first: what it started tried to reach api.example:443, called at forks.py:26"]
-    )
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-def test_what_a_forked_process_tries_between_tests_fails_the_run(own: Run) -> None:
-    hook = "def pytest_sessionfinish(): assert fork(look_up) == 'blocked'\n"
-    own.write({"forks.py": FORK, "a.eval.yaml": TWO_CASES, "conftest.py": f"{HELPERS}\nfrom forks import *\n{hook}"})
-    result = own("--snapshot-update")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["between tests: something tried to reach api.example:443, called at forks.py:26"])
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
 def test_a_forked_process_reaches_a_server_on_this_machine_as_the_test_does(own: Run, server: Server) -> None:
     server.reply_with({"from": "the server"})
     own.write(
@@ -952,13 +801,10 @@ def test_it(eval_api):
         assert fork(get("{server.url}" + path)) == expected
 
 def test_of_a_route(eval_api):
-    eval_api.post("{server.url}/answered").respond(text="route")
-    assert "is sent by a forked process" in fork(get("{server.url}/answered"))
+    eval_api.post("https://api.example/answered").respond(text="route")
+    assert "is sent by a forked process" in fork(get("https://api.example/answered"))
 """,
         }
     )
     result = own()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        [f"a forked process tried to send POST {server.url}/answered, which cannot be captured*"]
-    )
+    result.assert_outcomes(passed=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.runs.conftest import HELLO, Run
@@ -120,6 +122,222 @@ def test_it(eval_response):
     result = run()
     result.assert_outcomes(passed=1, warnings=1)
     result.stdout.fnmatch_lines(["test_a.py::test_it", "*PayloadWarning: OpenAI refuses a tool message*"])
+
+
+OWN_CODE = """
+import asyncio
+
+import openai
+import pytest
+
+GREETING = {"model": "gpt-5-mini", "temperature": 0, "messages": [{"role": "user", "content": "hi"}]}
+
+
+def greet(**more):
+    openai.OpenAI(api_key="k").chat.completions.create(**GREETING, **more)
+"""
+FIXED = (
+    "PayloadWarning: OpenAI's gpt-5-mini refuses a temperature other than 1; leave it out, or set model_limits if this "
+    "model accepts one [[]temperature-fixed, https://platform.openai.com/docs/models]"
+)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_own_code_gets_the_warning_at_its_test_once_for_each_finding(run: Run, arguments: list[str]) -> None:
+    run.write(
+        {
+            "pytest.ini": WARNINGS,
+            "test_a.py": f"""{OWN_CODE}
+def test_it(eval_api):
+    greet()
+    greet(stop=list("abcde"))
+    greet()
+""",
+        }
+    )
+    result = run(*arguments)
+    result.assert_outcomes(passed=1, warnings=2)
+    result.stdout.fnmatch_lines(
+        [
+            "test_a.py::test_it",
+            f"  test_a.py:13: {FIXED}",
+            "  test_a.py:13: PayloadWarning: OpenAI takes up to 4 texts under stop; leave some out [[]stop-count, *",
+        ]
+    )
+
+
+def test_own_code_gets_it_whatever_client_sends_and_when(run: Run) -> None:
+    run.write(
+        {
+            "pytest.ini": WARNINGS,
+            "test_a.py": f"""{OWN_CODE}
+import httpx
+
+
+@pytest.fixture
+def greeting(eval_api):
+    greet()
+    yield
+    greet()
+    httpx.post(
+        "https://api.anthropic.com/v1/messages",
+        json={{"model": "claude-sonnet-4-5", "temperature": 0, "messages": [{{"role": "user", "content": "hi"}}]}},
+        headers={{"anthropic-version": "2026-10-21"}},
+    )
+
+def test_it(greeting):
+    async def run():
+        client = openai.AsyncAzureOpenAI(api_key="k", azure_endpoint="https://x.openai.azure.com", api_version="2024-10-21")
+        await client.chat.completions.create(**GREETING, reasoning_effort="low")
+
+    asyncio.run(run())
+    url = "https://generativelanguage.googleapis.com/v1/models/gemini-flash-latest:generateContent"
+    httpx.post(url, json={{"contents": [{{"parts": [{{"text": "hi"}}]}}]}})
+    httpx.post(
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/global.anthropic.claude-sonnet-5-5/converse",
+        json={{"messages": [{{"role": "user", "content": [{{"text": "hi"}}]}}], "inferenceConfig": {{"temperature": 0}}}},
+    )
+""",
+        }
+    )
+    result = run("--chatprompt-report=r.json")
+    result.assert_outcomes(passed=1, warnings=5)
+    (test,) = json.loads((run.path / "r.json").read_text())["results"]
+    assert [text.partition(";")[0] for text in test["findings"]] == [
+        "OpenAI's gpt-5-mini refuses a temperature other than 1",
+        "Azure OpenAI's API version 2024-10-21 has no reasoning_effort",
+        "Gemini knows gemini-flash-latest in its API version v1beta only",
+        "Amazon Bedrock's global.anthropic.claude-sonnet-5-5 refuses a temperature other than 1",
+    ]
+    for words in (
+        "OpenAI's gpt-5-mini refuses a temperature *",
+        "Azure OpenAI's API version 2024-10-21 has no reasoning_effort; *",
+        "Gemini knows gemini-flash-latest in its API version v1beta only; *",
+        "Amazon Bedrock's global.anthropic.claude-sonnet-5-5 refuses a temperature *",
+        "Anthropic refuses a temperature since the API version 2026-10-21; *",
+    ):
+        result.stdout.fnmatch_lines([f"*PayloadWarning: {words}"])
+
+
+def test_a_filter_makes_the_warning_of_own_code_an_error_or_hides_it(run: Run) -> None:
+    tests = """
+def test_it(eval_api):
+    greet()
+
+@pytest.mark.filterwarnings("ignore:.*temperature-fixed:pytest_chatprompt.PayloadWarning")
+def test_hidden(eval_api):
+    greet()
+
+def test_failing_too(eval_api):
+    greet()
+    assert eval_api.sent == 1
+"""
+    run.write({"pytest.ini": WARNINGS_AS_ERRORS, "test_a.py": f"{OWN_CODE}{tests}"})
+    result = run()
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*_ test_it _*", FIXED, "*_ test_failing_too _*", "E *assert *", f"*{FIXED}"])
+
+
+def test_a_body_that_cannot_be_read_and_the_models_of_others_break_nothing(run: Run) -> None:
+    run.write(
+        {
+            "pytest.ini": WARNINGS,
+            "test_a.py": f"""{OWN_CODE}
+import httpx
+
+def test_it(eval_api):
+    url = "https://api.openai.com/v1/chat/completions"
+    httpx.post(url, content=b"\\xff{{")
+    httpx.post(url, json=[1])
+    httpx.post(url, json={{"messages": {{"a": 1}}, "tools": 5, "temperature": "x", "model": 3}})
+    tool = {{"type": "function", "function": {{"name": "f", "strict": True, "parameters": 5}}}}
+    httpx.post(url, json={{**GREETING, "tools": [tool]}})
+    httpx.post("https://api.cohere.com/v2/chat", json={{**GREETING, "temperature": 3}})
+    httpx.post("https://vllm.example/v1/chat/completions", json={{**GREETING, "model": "qwen", "temperature": 3}})
+    httpx.post("https://vllm.example/v1/embeddings", json={{"input": "x"}})
+""",
+        }
+    )
+    run().assert_outcomes(passed=1, warnings=0)
+
+
+def test_a_tool_of_the_vendors_own_may_be_chosen(run: Run) -> None:
+    run.write(
+        {
+            "test_a.py": """
+import httpx
+
+def test_it(eval_api):
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    messages = [{"role": "user", "content": "hi"}]
+    for choice in ({"type": "tool", "name": "web_search"}, {"type": "any"}):
+        body = {"model": "claude-sonnet-5-5", "tools": [search], "tool_choice": choice, "messages": messages}
+        assert httpx.post("https://api.anthropic.com/v1/messages", json=body).status_code == 200
+""",
+        }
+    )
+    run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("signature", "warnings"), [('"thoughtSignature": "c2ln", ', 0), ("", 1)])
+def test_calls_that_own_code_sends_back_with_their_signatures_are_fine(run: Run, signature: str, warnings: int) -> None:
+    run.write(
+        {
+            "pytest.ini": WARNINGS,
+            "test_a.py": f"""
+import httpx
+
+def test_it(eval_api):
+    call = {{{signature}"functionCall": {{"name": "f", "args": {{}}}}}}
+    result = {{"functionResponse": {{"name": "f", "response": {{"result": "x"}}}}}}
+    contents = [
+        {{"role": "user", "parts": [{{"text": "hi"}}]}},
+        {{"role": "model", "parts": [call]}},
+        {{"role": "user", "parts": [result]}},
+    ]
+    url = "https://generativelanguage.googleapis.com/v1/models/gemini-3.8-flash:generateContent"
+    httpx.post(url, json={{"contents": contents}})
+""",
+        }
+    )
+    run().assert_outcomes(passed=1, warnings=warnings)
+
+
+def test_equal_warnings_of_several_tests_are_one_warning(run: Run) -> None:
+    tests = "".join(f"def test_{letter}(eval_api):\n    greet()\n\n" for letter in "abc")
+    run.write({"pytest.ini": WARNINGS, "test_a.py": f"{OWN_CODE}\n{tests}"})
+    result = run()
+    result.assert_outcomes(passed=3, warnings=1)
+    result.stdout.fnmatch_lines([f"*test_a.py:*: {FIXED}", "*The same for 2 more tests: test_a.py:*, test_a.py:*"])
+
+
+def test_a_model_that_is_known_is_known_behind_a_gateway(run: Run) -> None:
+    gateway = """
+def test_it(eval_api):
+    openai.OpenAI(api_key="k", base_url="https://gateway.example/v1").chat.completions.create(**GREETING)
+"""
+    run.write({"pytest.ini": WARNINGS, "test_a.py": f"{OWN_CODE}{gateway}"})
+    run().assert_outcomes(passed=1, warnings=1)
+
+
+def test_an_eval_whose_provider_is_the_application_gets_the_warning(run: Run) -> None:
+    run.write(
+        {
+            "pytest.ini": WARNINGS,
+            "a.eval.yaml": "provider: app\nevalcases:\n  - {id: a, input_messages: [{role: user, content: x}]}\n",
+            "conftest.py": f"""{OWN_CODE}
+@pytest.fixture(scope="session")
+def app_provider():
+    def send(request):
+        greet()
+        return "done"
+    return send
+""",
+        }
+    )
+    result = run.update()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["a.eval.yaml::a", f"*a.eval.yaml:3: {FIXED}"])
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])

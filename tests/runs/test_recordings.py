@@ -130,6 +130,37 @@ def test_an_unreadable_recording_is_an_error(live_project: MakeLiveProject, cont
     result.stdout.fnmatch_lines([f"*cannot read the recording {RECORDING_PATH} (*); {RECORD_AGAIN}"])
 
 
+@pytest.mark.parametrize("repeat", [1, 2])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        ("--chatprompt-replay",),
+        ("--chatprompt-live", "--chatprompt-replay"),
+        ("--chatprompt-live", "--chatprompt-record"),
+    ],
+    ids="-".join,
+)
+def test_no_reply_is_recorded_over_the_conflict_of_a_merge(
+    live_project: MakeLiveProject, server: Server, mode: tuple[str, ...], repeat: int
+) -> None:
+    run = live_project(1)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    path = recording_path(run)
+    paid = path.read_text()
+    path.write_text(f"<<<<<<< HEAD\n{paid}=======\n{paid}>>>>>>> theirs\n")
+    merged, sent = path.read_text(), len(server.requests)
+    result = run(*mode, f"--chatprompt-repeat={repeat}")
+    assert path.read_text() == merged
+    assert len(server.requests) == sent
+    result.stdout.fnmatch_lines(
+        [
+            f"*the recording {RECORDING_PATH} holds the conflict of a merge, in line 1; take one side, as with "
+            "git checkout --ours: what either holds was paid for, so nothing is recorded over it. To record it again, "
+            "delete it: pytest * --chatprompt-live --chatprompt-record"
+        ]
+    )
+
+
 def test_a_recording_that_is_nested_too_deeply_is_an_error(live_project: MakeLiveProject) -> None:
     run = live_project(1)
     recording_path(run).write_text("version: 1\nexchanges: " + "[" * 50_000)
@@ -433,8 +464,9 @@ def test_a_moved_eval_file_takes_its_recordings_along(
             for name in ("c0", "c1")
         ]
     )
-    left = "__snapshots__/a.eval: the file that it is of is gone, and it holds 3 files."
-    result.stdout.fnmatch_lines([left, "To remove it: pytest * --chatprompt-remove-unused"], consecutive=True)
+    left = "3 files unused: the eval file or the module is gone."
+    command = "To remove them: pytest * --chatprompt-remove-unused"
+    result.stdout.fnmatch_lines([left, *["  __snapshots__/a.eval/*.yaml"] * 3, command], consecutive=True)
     server.requests.clear()
     result = run("--chatprompt-replay", *workers)
     result.assert_outcomes(passed=2)

@@ -314,21 +314,21 @@ def eval_masks():
     assert len(set(stamps)) == 1
 
 
-def test_checks_of_the_request_are_graded_once_and_told_beside_the_answers(repeated: MakeRun, server: Server) -> None:
+@pytest.mark.parametrize(("reply", "passed"), [(BAD, "0/2"), (GOOD, "4/4")], ids=["bad", "good"])
+def test_checks_of_the_request_are_graded_once_and_told_beside_replayed_answers(
+    repeated: MakeRun, server: Server, reply: Reply, passed: str
+) -> None:
     run = repeated()
+    server.reply = reply
+    run(LIVE, ONE_BY_ONE, "--chatprompt-record")
     run.write(
         {"a.eval.yaml": FILE.replace("checks:", "checks:\n  - {type: not_contains, of: request, value: careful}")}
     )
-    server.reply = BAD
-    result = run(LIVE, ONE_BY_ONE)
+    result = run("--chatprompt-replay")
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
     assert text.count("a.eval.yaml:6:5: not_contains 'careful' of='request'") == 1
-    assert "0/2 answers passed" in text
-    server.reply = GOOD
-    result = run(LIVE)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*case 'c0': 1 check failed: not_contains 'careful' of='request'"])
+    assert f"{passed} answers passed" in text
 
 
 def test_a_check_that_cannot_be_graded_is_an_error_of_its_answer(repeated: MakeRun, server: Server) -> None:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from pytest_chatprompt.results.records import report_schema
+from tests.results.report_schema import report_schema
 from tests.runs.conftest import case_ids
 from tests.runs.test_repeats import (
     BAD,
@@ -293,17 +293,6 @@ def test_it(eval_api):
     run = repeated(many(1, 2), **{"test_b.py": test.format(url=server.url)})
     run(LIVE, "--chatprompt-repeat=3").assert_outcomes(passed=2)
     assert len(server.requests) == 4
-
-
-def test_pytest_repeat_runs_a_repeated_case_again(
-    repeated: MakeRun, server: Server, use_plugin: Callable[[str], None]
-) -> None:
-    use_plugin("repeat")
-    run = repeated(many(1, 3))
-    run(LIVE, RECORD, "--count=2").assert_outcomes(passed=2)
-    assert len(server.requests) == 6
-    assert recorded_numbers(run) == [1, 2, 3]
-    run(REPLAY, "--count=2").assert_outcomes(passed=2)
 
 
 RERUNS = """

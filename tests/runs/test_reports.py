@@ -143,7 +143,7 @@ def test_a_report_that_cannot_be_written_fails_the_run_and_says_why(run: Run) ->
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("a.xml", "'a.xml' has an unknown suffix; end it with *.html* or *"),
+        ("a.xml", "'a.xml' has an unknown suffix; end it with .html, .md, .json"),
         ("a", "'a' has an unknown suffix; *"),
         ("folder.json", "'folder.json' is a folder; name a file"),
     ],

@@ -195,7 +195,7 @@ def test_a_form_with_files_is_the_same_in_every_run(run: Run) -> None:
         ),
         (
             f"chat.CLIProvider(['x', '--api-key', '{KEY}', '{{prompt}}'])",
-            "what looks like a secret by its name, 'api-key', under argv[2]",
+            "what looks like a secret by its name, 'api-key', under argv",
         ),
     ],
     ids=["in an argument", "in Codex's configuration", "by the name of an option"],

@@ -49,8 +49,8 @@ def names(*ids: str) -> list[str]:
 
 
 WHOLE = [
-    {"path": "a.eval.yaml", "left_out": [], "unused": [GONE], "gone": [GONE]},
-    {"path": "test_own.py", "left_out": [], "unused": [OWN_GONE], "gone": []},
+    {"path": "a.eval.yaml", "left_out": [], "unused": [GONE]},
+    {"path": "test_own.py", "left_out": [], "unused": [OWN_GONE]},
 ]
 
 
@@ -66,12 +66,11 @@ def test_the_report_of_a_run_with_workers_has_the_same(project: Run) -> None:
 
 def test_a_report_has_what_a_selection_left_out_and_does_not_use(project: Run) -> None:
     assert report(project, "-k", "c0 or c1 or one or three") == [
-        {"path": "a.eval.yaml", "left_out": ["c2", "c3", "c4", "c5"], "unused": [GONE], "gone": [GONE]},
+        {"path": "a.eval.yaml", "left_out": ["c2", "c3", "c4", "c5"], "unused": [GONE]},
         {
             "path": "test_own.py",
             "left_out": ["test_it[two]"],
             "unused": [OWN_GONE, "__snapshots__/test_own/test_it[two].yaml"],
-            "gone": [],
         },
     ]
 

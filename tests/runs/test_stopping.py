@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pytest_chatprompt.runs.stop_signal import StopWatcher
+from pytest_chatprompt.runs.live_workers import StopSignal, StopWatcher
 from tests.forked_pytest import PytestProcess
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 from tests.runs.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
@@ -166,12 +167,15 @@ def pytest_sessionfinish(session):
 
 def test_a_stop_watcher_calls_once_and_ends(tmp_path: Path) -> None:
     calls: list[str] = []
-    watcher = StopWatcher(tmp_path / "stop", lambda: calls.append("stop"))
-    closed = StopWatcher(tmp_path / "stop", lambda: calls.append("closed"))
+    config: Any = SimpleNamespace(workerinput={"testrunuid": tmp_path.parent.name + tmp_path.name})
+    watcher = StopWatcher(config, lambda: calls.append("stop"))
+    closed = StopWatcher(config, lambda: calls.append("closed"))
     closed.close()
-    (tmp_path / "stop").touch()
+    signal_of_controller = StopSignal(config.workerinput["testrunuid"])
+    signal_of_controller.pytest_keyboard_interrupt()
     wait_until(lambda: calls)
     watcher.close()
+    signal_of_controller.pytest_unconfigure()
     wait_until(lambda: not any(thread.name == "chatprompt-stop" for thread in threading.enumerate()))
     assert calls == ["stop"]
 

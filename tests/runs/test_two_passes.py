@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 
 import pytest
 
@@ -391,7 +390,7 @@ def replace_sockets(monkeypatch):
     [
         pytest.param(FIXTURE_OF_RESPONSE, "passed", "the fixture eval_response is overridden in conftest.py", id="override"),
         pytest.param(MARKED, "xfailed", "the mark xfail may skip or refuse them", id="mark"),
-        pytest.param(OWN, "passed", "their provider may end with each of them: give its fixture session scope", id="own"),
+        pytest.param(OWN, "passed", "their provider is your own, and may need fixtures that end with each of them: give them session scope", id="own"),
         pytest.param(FUNCTION, "passed", "their provider makes no HTTP request that could be compared in advance", id="no request"),
         pytest.param(AGENT, "passed", "agents run one after the other", id="agent"),
         pytest.param(SERVED, "passed", "their provider needs eval_api, which ends with each of them", id="eval_api"),
@@ -421,15 +420,6 @@ def test_one_case_alone_is_no_slow_run(live_project: MakeLiveProject) -> None:
     result = live_project(1, conftest=FIXTURE_OF_RESPONSE)(LIVE)
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*one by one*")
-
-
-def test_the_runs_of_pytest_repeat_are_sent_together(
-    live_project: MakeLiveProject, server: Server, use_plugin: Callable[[str], None]
-) -> None:
-    use_plugin("repeat")
-    server.gather(6)
-    live_project(2)(LIVE, "--count", "3").assert_outcomes(passed=6)
-    assert sorted(server.last_contents) == ["c0"] * 3 + ["c1"] * 3
 
 
 # --- workers of pytest-xdist
@@ -492,5 +482,7 @@ def openai_provider():
     result.assert_outcomes(passed=3)
     assert [headers["x-tenant"] for _, headers, _ in server.requests] == ["staging"] * 3
     result.stdout.fnmatch_lines(
-        ["3 cases were sent one by one: their provider is your own, and may need fixtures that end with each of them"]
+        [
+            "3 cases were sent one by one: their provider is your own, and may need fixtures that end with each of them: give them session scope"
+        ]
     )

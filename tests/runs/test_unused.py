@@ -184,29 +184,27 @@ def test_a_provider_that_a_project_finds_itself_is_known_once_its_case_passes(ru
 
 def test_what_a_fixture_has_no_parameter_for_is_left_to_the_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     conftest = "import os, pytest\n@pytest.fixture(params=os.environ['LEVELS'].split(), autouse=True)\ndef level(request):\n    pass\n"
-    long = "x" * 190
     rows = "  - id: rows\n    parametrize: [{id: a}, {id: b}]\n    input_messages: [{role: user, content: x}]\n"
-    named = f"  - id: {long}\n    input_messages: [{{role: user, content: x}}]\n"
-    run.write({"conftest.py": conftest, "a.eval.yaml": TWO + rows + named})
+    run.write({"conftest.py": conftest, "a.eval.yaml": TWO + rows})
     monkeypatch.setenv("LEVELS", "low high")
-    run.update().assert_outcomes(passed=12)
+    run.update().assert_outcomes(passed=10)
     both = run.snapshots()
     monkeypatch.setenv("LEVELS", "low")
     result = run.update()
     result.stdout.fnmatch_lines(
-        ["6 snapshots unused: no test compares with them.", "To remove them: * --chatprompt-remove-unused"]
+        ["5 snapshots unused: no test compares with them.", "To remove them: * --chatprompt-remove-unused"]
     )
     assert run.snapshots() == both
     # A row, a provider and a case are the file's own.
-    run.write({"a.eval.yaml": HELLO + rows.replace(", {id: b}", "") + named})
+    run.write({"a.eval.yaml": HELLO + rows.replace(", {id: b}", "")})
     run.update().stdout.fnmatch_lines(["6 eval snapshots removed: *"])
-    assert len(run.snapshots()) == 6
-    run("--chatprompt-remove-unused").stdout.fnmatch_lines(["3 snapshots removed: *"])
-    assert len(run.snapshots()) == 3
+    assert len(run.snapshots()) == 4
+    run("--chatprompt-remove-unused").stdout.fnmatch_lines(["2 snapshots removed: *"])
+    assert len(run.snapshots()) == 2
     # Without any parameter the names have none.
     run.write({"conftest.py": ""})
-    run.update().stdout.fnmatch_lines(["3 snapshots unused: *"])
-    assert len(run.snapshots()) == 6
+    run.update().stdout.fnmatch_lines(["2 snapshots unused: *"])
+    assert len(run.snapshots()) == 4
 
 
 HIDES = "    items[:] = [item for item in items if 'second' not in item.name]\n"
@@ -300,3 +298,16 @@ def test_a_test_that_sends_runs_without_syrupy(run: Run) -> None:
     result = run("-p", "no:syrupy")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
+
+
+def test_unused_snapshots_with_the_conflict_of_a_merge_stay_until_an_update(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO})
+    path = run_with_snapshots.path / GEMINI_SNAPSHOT
+    path.write_text(f"<<<<<<< HEAD\n{path.read_text()}=======\n>>>>>>> theirs\n")
+    named = [f"  {SECOND_SNAPSHOTS[0]}", f"  {GEMINI_SNAPSHOT}, which holds the conflict of a merge"]
+    assert set(named) <= set(run_with_snapshots().outlines)
+    result = run_with_snapshots("--chatprompt-remove-unused")
+    assert f"It holds the conflict of a merge: kept {GEMINI_SNAPSHOT}" in result.outlines
+    assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT, GEMINI_SNAPSHOT]
+    run_with_snapshots.update()
+    assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from pytest_chatprompt.capture.prompt_cost import count_characters
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.diff import compare_snapshots, diff_snapshots, in_sent_order, lines_of, text_lines
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Change
@@ -54,7 +56,7 @@ def test_added_and_removed_lines_are_marked() -> None:
 
 def test_a_snapshot_that_is_not_valid_yaml_is_compared_too() -> None:
     assert diff_snapshots("{broken", "a: 1\n").splitlines() == [
-        "@@ a @@",
+        "@@ @@",
         "- {broken",
         "- (no line break at the end)",
         "+ a: 1",
@@ -66,10 +68,10 @@ def test_the_first_invisible_character_of_a_block_is_a_diff_of_one_line() -> Non
     after = [*lines[:50], "line 50 ", *lines[51:]]
     assert diff_data({"a": "\n".join(lines)}, {"a": "\n".join(after)}) == [
         "@@ a @@",
-        "    line 49\\n\\",
-        "-   line 50\\n\\",
-        "+   line 50 \\n\\",
-        "    line 51\\n\\",
+        "    line 49",
+        "-   line 50",
+        '+   "line 50 "',
+        "    line 51",
     ]
 
 
@@ -86,7 +88,7 @@ def test_a_long_diff_is_cut_after_400_lines() -> None:
 
 
 def test_a_missing_last_line_break_is_shown() -> None:
-    assert diff_snapshots("a: 1", "a: 1\n").splitlines() == ["@@ a @@", "  a: 1", "- (no line break at the end)"]
+    assert diff_snapshots("a: 1", "a: 1\n").splitlines() == ["@@ @@", "  a: 1", "- (no line break at the end)"]
 
 
 TEXTS = st.text("ab\n \t\r:", max_size=8)
@@ -98,8 +100,8 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["question", "request", "messages"]), VALUES), st.booleans())
-def test_there_is_one_for_each_line_of_a_snapshot(data: dict[str, Any], escape_blocks: bool) -> None:
-    assert len(lines_of(data)) == dump(data, escape_blocks=escape_blocks).count("\n")
+def test_there_is_one_for_each_line_of_a_snapshot(data: dict[str, Any], escapes_lines: bool) -> None:
+    assert len(lines_of(data)) == dump(data, escapes_lines=escapes_lines).count("\n")
 
 
 def test_each_line_has_its_place_and_what_it_says() -> None:
@@ -114,7 +116,7 @@ def test_each_line_has_its_place_and_what_it_says() -> None:
             "none": [],
         },
     }
-    assert [tuple(line) for line in lines_of(data)] == [
+    assert [tuple(line[:3]) for line in lines_of(data)] == [
         ("question", "question", None),
         ("question", "question#1", None),
         ("question", "question#1", "one"),
@@ -323,15 +325,63 @@ def test_a_text_that_was_formatted_anew_differs_only_in_its_data() -> None:
 @pytest.mark.parametrize(
     ("stored", "removed"),
     [
-        pytest.param("a: 1\na: 1\n", ("a: 1",), id="a repeated key"),
+        pytest.param("a: 2\na: 2\n", ("a: 2", "a: 2"), id="a repeated key"),
         pytest.param("{broken", ("{broken", "(no line break at the end)"), id="no YAML"),
-        pytest.param("a: 2026-11-22\n", ("a: 2026-11-22",), id="a value that no snapshot holds"),
+        pytest.param("a: !!binary aGk=\n", ("a: !!binary aGk=",), id="a value that no snapshot holds"),
     ],
 )
 def test_a_text_that_cannot_be_read_is_compared_as_it_is(stored: str, removed: tuple[str, ...]) -> None:
     (change,) = compare_snapshots(stored, "a: 1\n").changes
-    assert (change.place, change.removed) == ("a", removed)
+    assert (change.place, change.removed, change.added) == ("", removed, ("a: 1",))
 
 
 def test_equal_texts_do_not_differ() -> None:
     assert compare_snapshots("a: 1\n", "a: 1\n").changes == ()
+
+
+KEYS = st.sampled_from(["messages", "content", "role", "type", "tools", "properties", "name", "cache_control", "input"])
+BODIES = st.recursive(
+    TEXTS | st.integers() | st.just("data:image/png;base64,AAAA") | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=12,
+)
+ENDPOINTS = st.sampled_from(["POST /v1/messages", "POST /chat/completions", "POST /predict"])
+REQUESTS = st.fixed_dictionaries({"endpoint": ENDPOINTS, "request": BODIES})
+
+
+def characters(data: dict[str, Any]) -> int:
+    requests = data.get("requests", [data])
+    return sum(count_characters(SentRequest(each["endpoint"], each["request"])) for each in requests)
+
+
+@given(REQUESTS | st.fixed_dictionaries({"question": TEXTS, "requests": st.lists(REQUESTS, max_size=2)}))
+def test_the_lines_of_a_request_are_as_long_as_its_prompt(data: dict[str, Any]) -> None:
+    assert sum(line.size for line in lines_of(data)) == characters(data)
+
+
+PROMPTS = st.lists(
+    st.fixed_dictionaries({"content": TEXTS | st.lists(TEXTS, max_size=3), "n": st.integers()}), max_size=4
+)
+
+
+@given(PROMPTS, PROMPTS)
+def test_the_changes_of_a_prompt_cost_together_what_it_got_longer(before: list[Any], after: list[Any]) -> None:
+    stored, sent = ({"endpoint": "POST /v1/messages", "request": {"messages": each}} for each in (before, after))
+    changes = compare_snapshots(dump(stored), dump(sent)).changes
+    assert sum(change.characters for change in changes) == characters(sent) - characters(stored)
+
+
+def test_each_change_costs_what_it_is_itself() -> None:
+    before, after = anthropic("Be kind.\nBe brief.", "hello"), anthropic("Be kind now.\nBe brief.\nBye.", "hello")
+    after["request"]["messages"].append({"role": "user", "content": [{"type": "text", "text": "more"}]})
+    after["request"]["max_tokens"] = 10000
+    endpoint = {"endpoint": "POST /v1/messages"}
+    changes = compare_snapshots(dump(endpoint | before), dump(endpoint | after)).changes
+    assert {(change.place, change.added): change.characters for change in changes} == {
+        ("question", ("Be kind now.",)): 0,
+        ("question", ("Bye.",)): 0,
+        ("request.system", ("Be kind now.",)): 4,
+        ("request.system", ("Bye.",)): 5,
+        ("request.messages[1].content[0].text", ("more",)): 4,
+        ("request.max_tokens", ("max_tokens: 10000",)): 0,
+    }

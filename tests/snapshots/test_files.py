@@ -14,7 +14,6 @@ from hypothesis import given, strategies as st
 from pytest_chatprompt.snapshots import files
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
-    is_damaged,
     node_name,
     read_snapshot,
     remove_snapshot,
@@ -72,29 +71,18 @@ def test_temporary_files_of_processes_that_ended_are_deleted(tmp_path: Path) -> 
     process = os.posix_spawn("/bin/true", ["true"], {})
     os.waitpid(process, 0)
     stale = tmp_path / f".{process}-a[x].yaml"
-    impossible = tmp_path / f".{10**30}-a[x].yaml"
     kept = [
         tmp_path / f".{os.getpid()}-a[x].yaml",
         tmp_path / ".1-b[x].yaml",
+        tmp_path / f".{10**30}-a[x].yaml",
         tmp_path / ".hidden.yaml",
         tmp_path / "c[x].yaml",
     ]
-    for path in (stale, impossible, *kept):
+    for path in (stale, *kept):
         path.touch()
     remove_temporary_files(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(kept)
     remove_temporary_files(tmp_path / "missing")
-
-
-def test_a_process_of_somebody_else_counts_as_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
-    path = tmp_path / ".77-a[x].yaml"
-    path.touch()
-    monkeypatch.setattr(os, "kill", refuse)
-    remove_temporary_files(tmp_path)
-    assert path.exists()
 
 
 @pytest.mark.parametrize(
@@ -162,17 +150,3 @@ def test_two_ids_never_share_a_node_name(ids: list[str]) -> None:
     names = [node_name(case_id) for case_id in ids]
     assert len(set(names)) == len(ids)
     assert not any("::" in name or "\n" in name for name in names)
-
-
-@pytest.mark.parametrize(
-    ("content", "damaged"),
-    [
-        pytest.param(b'a: "x\\xAD"\n', False, id="an escape"),
-        pytest.param(b'a: "x\xad"\n', True, id="a byte in place of the character"),
-        pytest.param(b"a: x\n", False, id="neither"),
-    ],
-)
-def test_a_file_is_damaged_where_it_holds_a_byte_that_is_no_text(tmp_path: Path, content: bytes, damaged: bool) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(content)
-    assert is_damaged(path, read_snapshot(path) or "") is damaged

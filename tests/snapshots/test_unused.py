@@ -13,17 +13,21 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.snapshots.files import snapshot_stems
 from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
+from pytest_chatprompt.snapshots.stored import data_sha256
 from pytest_chatprompt.snapshots.unused import (
     Removal,
-    RemovalError,
-    checked_paths,
+    files_of_tests,
+    gone_snapshots,
+    holds_conflict,
     is_written_file,
+    old_name,
     prune_recording,
     remove_unused,
     snapshot_folders_below,
+    snapshots_by_data,
     unused_snapshots,
-    unused_test_snapshots,
 )
 
 
@@ -34,42 +38,46 @@ def create_files(folder: Path, *names: str) -> None:
 
 def test_a_snapshot_whose_name_is_not_defined_is_unused(tmp_path: Path) -> None:
     create_files(tmp_path, "a[azure].yaml", "a[gemini].yaml", "b[azure].yaml")
-    unused = unused_snapshots(tmp_path, ["a[azure]"])
+    unused = unused_snapshots(sorted(tmp_path.iterdir()), ["a[azure]"])
     assert [path.name for path in unused] == ["a[gemini].yaml", "b[azure].yaml"]
 
 
 def test_further_assertions_of_a_case_are_used_if_the_case_is_defined(tmp_path: Path) -> None:
     create_files(tmp_path, "a[azure].1.yaml", "a[azure][named].yaml", "b[azure].1.yaml")
-    assert [path.name for path in unused_snapshots(tmp_path, ["a[azure]"])] == ["b[azure].1.yaml"]
+    assert [path.name for path in unused_snapshots(sorted(tmp_path.iterdir()), ["a[azure]"])] == ["b[azure].1.yaml"]
 
 
 def test_files_that_are_not_snapshots_are_never_unused(tmp_path: Path) -> None:
     create_files(tmp_path, "notes.yaml", "x[azure].json", "x[azure].ambr", ".123-x[azure].yaml")
-    assert unused_snapshots(tmp_path, []) == []
+    assert unused_snapshots(sorted(tmp_path.glob("*.yaml")), []) == []
 
 
 def test_a_name_that_differs_in_case_or_encoding_of_accents_is_in_use(tmp_path: Path) -> None:
     create_files(tmp_path, "Case[azure].yaml", "e\u0301[azure].yaml")
-    assert unused_snapshots(tmp_path, ["case[azure]", "é[azure]"]) == []
+    assert unused_snapshots(sorted(tmp_path.iterdir()), ["case[azure]", "é[azure]"]) == []
 
 
-def test_a_missing_folder_has_no_unused_snapshots(tmp_path: Path) -> None:
-    assert unused_snapshots(tmp_path / "gone", []) == []
+@pytest.mark.parametrize("case_id", ["a" * 190, "a" * 300])
+def test_a_parameter_of_a_case_with_a_long_name_is_not_gone(case_id: str) -> None:
+    unused = [Path(f"{stem}.yaml") for stem in snapshot_stems([(case_id, "openai-hot"), ("b" * 300, "openai")])]
+    assert gone_snapshots(unused, snapshot_stems([(case_id, "openai")])) == unused[1:]
 
 
 def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("requests:\n")
-    (tmp_path / "b.yaml").write_text("value: 1\n")
+    (tmp_path / "b[x].yaml").write_text("value: 1\n")
     (tmp_path / "c.yaml").mkdir()
-    names = ["a.yaml", "b.yaml", "c.yaml", "d[x].yaml", "e.recording.yaml"]
-    assert [is_written_file(tmp_path / name) for name in names] == [True, False, False, True, True]
+    (tmp_path / "d[x].yaml").write_text("provider: openai\n")
+    (tmp_path / "e.recording.yaml").touch()
+    names = ["a.yaml", "b[x].yaml", "c.yaml", "d[x].yaml", "e.recording.yaml", "f.yaml"]
+    assert [is_written_file(tmp_path / name) for name in names] == [True, False, False, True, True, False]
 
 
 def test_temporary_files_are_not_unused(tmp_path: Path) -> None:
     (tmp_path / ".1-a.yaml").write_text("requests:\n")
     (tmp_path / "b.yaml").write_text("requests:\n")
-    assert unused_test_snapshots(tmp_path, (), ()) == [tmp_path / "b.yaml"]
-    assert unused_test_snapshots(tmp_path / "none", (), ()) == []
+    assert files_of_tests(tmp_path, ()) == [tmp_path / "b.yaml"]
+    assert files_of_tests(tmp_path / "none", ()) == []
 
 
 FOLDER = "evals/__snapshots__/a.eval"
@@ -100,31 +108,27 @@ def record(root: Path, name: str, body: str) -> Path:
 
 
 def test_unused_snapshots_are_removed_with_a_folder_that_is_empty_then(root: Path) -> None:
-    names = [f"{FOLDER}/a[openai].yaml", f"{FOLDER}/was-gone[openai].yaml", "__snapshots__/test_it/test_it.yaml"]
-    paths = checked_paths(names, root)
-    other, first = paths[1], paths[0]
-    assert paths == [first, root / names[2]]
-    assert remove_unused(paths, [other], root, (), {}) == Removal((other,), (first,))
-    assert remove_unused(paths[:1], paths, root, (), {}) == Removal((first,))
+    names = [f"{FOLDER}/a[openai].yaml", "__snapshots__/test_it/test_it.yaml"]
+    first, other = paths = [root / name for name in names]
+    assert remove_unused(paths, [other], root, (), {}) == Removal([other], [first])
+    assert remove_unused(paths[:1], paths, root, (), {}) == Removal([first])
     assert [path.relative_to(root).as_posix() for path in root.rglob("*.yaml")] == [f"{FOLDER}/b[openai].yaml"]
     assert not (root / "__snapshots__/test_it").exists()
-    assert checked_paths(names, root) == []
 
 
 def test_a_recording_goes_where_its_request_is_sent_now_and_stays_if_no_place_is_known_for_it(root: Path) -> None:
     write(root, "other/__snapshots__/c.eval/renamed[openai].yaml", "body of c")
-    names = [f"{FOLDER}/{name}[openai].recording.yaml" for name in ("c", "gone", "own", "twice")]
+    names = [f"{FOLDER}/{name}[openai].recording.yaml" for name in ("c", "gone", "twice")]
     recorded = [
-        record(root, name, body)
-        for name, body in zip(names, ("body of c", "body of d", "sent", "body of b"), strict=True)
+        record(root, name, body) for name, body in zip(names, ("body of c", "body of d", "body of b"), strict=True)
     ]
     taken = record(root, f"{FOLDER}/b[openai].recording.yaml", "body of b")
     place = root / "other/__snapshots__/c.eval/renamed[openai].recording.yaml"
     folders = list(snapshot_folders_below(root, "__snapshots__"))
-    removal = remove_unused(recorded, recorded, root, folders, {}, sent_somewhere=[request_sha256(ENDPOINT, "sent")])
-    c, gone, own, twice = recorded
-    assert removal == Removal((gone,), (), (own, twice), ((c, place),))
-    assert [path.exists() for path in (*recorded, taken, place)] == [False, False, True, True, True, True]
+    removal = remove_unused(recorded, recorded, root, folders, {})
+    c, gone, twice = recorded
+    assert removal == Removal([gone], [], [twice], [(c, place)])
+    assert [path.exists() for path in (*recorded, taken, place)] == [False, False, True, True, True]
 
 
 def test_the_last_snapshot_and_a_recording_that_moves_may_leave_one_folder_empty(root: Path) -> None:
@@ -157,25 +161,35 @@ def test_a_recording_is_pruned_to_what_was_replayed_and_removed_if_that_is_nothi
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secret[a].yaml",
-        "evals/../evals/__snapshots__/a.eval/a[openai].yaml",
-        "link/secret[a].yaml",
-        "evals/app.py",
-        "evals/config.yaml",
-        "evals/none.py",
-    ],
-)
-def test_what_is_not_a_snapshot_in_the_root_folder_is_refused_and_nothing_is_removed(root: Path, name: str) -> None:
-    (root.parent / "secret[a].yaml").write_text("requests:\n")
-    (root / "link").symlink_to(root.parent)
-    for other in ("app.py", "config.yaml"):
-        (root / "evals" / other).write_text("value: 1\n")
-    before = sorted(root.parent.rglob("*"))
-    for each in (name, str(root / name)):
-        with pytest.raises(RemovalError) as refusal:
-            checked_paths([f"{FOLDER}/a[openai].yaml", each], root)
-        assert str(refusal.value) == f"{each}: not a snapshot in {root}; nothing was removed"
-    assert sorted(root.parent.rglob("*")) == before
+def test_snapshots_are_found_by_their_data_and_recordings_are_none(tmp_path: Path) -> None:
+    texts = {"a[x].yaml": "a: 1\n", "b[x].yaml": "{a: 1}", "c[x].yaml": "{broken", "d.recording.yaml": "a: 2\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder[x].yaml").mkdir()
+    names = [*texts, "folder[x].yaml", "gone[x].yaml"]
+    assert snapshots_by_data([tmp_path / name for name in names]) == {
+        data_sha256("a: 1\n"): tmp_path / "a[x].yaml",
+        data_sha256("{broken"): tmp_path / "c[x].yaml",
+    }
+
+
+def test_a_case_is_called_by_its_id_and_by_its_bracket_if_that_differs() -> None:
+    assert old_name(Path("a%2Fb[azure].yaml"), "new[azure]") == "a/b"
+    assert old_name(Path("qa[azure-one].yaml"), "qa[azure-two]") == "qa[azure-one]"
+    assert old_name(Path("test_it.yaml"), "test_new") == "test_it"
+
+
+CONFLICT = "requests:\n<<<<<<< HEAD\n- one\n=======\n- two\n>>>>>>> theirs\n"
+
+
+def test_a_snapshot_may_hold_the_conflict_of_a_merge(tmp_path: Path) -> None:
+    path = tmp_path / "a[openai].yaml"
+    assert not holds_conflict(path)
+    assert not holds_conflict(tmp_path)
+    path.write_text(CONFLICT)
+    assert holds_conflict(path)
+
+
+def test_a_snapshot_that_begins_with_a_conflict_is_one_of_this_plugin(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CONFLICT.removeprefix("requests:\n"))
+    assert files_of_tests(tmp_path, ()) == [tmp_path / "a.yaml"]

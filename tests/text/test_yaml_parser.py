@@ -26,7 +26,7 @@ def test_values_are_read_as_yaml_defines_them() -> None:
     assert problems == []
     data = root.data()
     assert data["a"] == [1, 2.5, True, None, None, "3", "4", "x"]
-    assert str(data["b"]["c"]) == "2024-01-02"
+    assert data["b"]["c"] == "2024-01-02"
     assert data["d"] == "5"
 
 
@@ -89,10 +89,6 @@ def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param("yes: 1", "the key yes is not a string; put it in quotes", id="a boolean"),
-        pytest.param("12: 1", "the key 12 is not a string; put it in quotes", id="a number"),
-        pytest.param("2024-01-02: 1", "the key 2024-01-02 is not a string; put it in quotes", id="a date"),
-        pytest.param("? \n: 1", "the key is empty", id="empty"),
         pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
         pytest.param(
             "x: {{ name }}",
@@ -123,17 +119,16 @@ def test_a_tag_of_a_text_is_a_problem_that_quotes_may_solve(tag: str) -> None:
     ]
 
 
-def test_a_scalar_that_looks_like_a_date_but_is_not_one_is_a_problem() -> None:
-    assert problems_of("a: 2024-13-45\n") == [
-        (1, 4, "2024-13-45 is not a valid YAML value: month must be in 1..12; put it in quotes")
-    ]
+def test_dates_and_what_is_no_number_are_text() -> None:
+    data = {"a": "2024-13-45", "b": "2024-01-02 10:00:00", "c": "0x_", "d": "1:30", "e": "9" * 1001}
+    assert parse_yaml("".join(f"{key}: {text}\n" for key, text in data.items()))[0].data() == data
 
 
 def test_invalid_yaml_is_reported_at_its_position() -> None:
     assert refusal("a: [1, 2\nb: 3\n") == (
         2,
         2,
-        "not valid YAML: the list that opens on line 1 needs ',' or ']' here; "
+        "not valid YAML: a comma or a closing bracket is missing before this; "
         "put quotes around text that contains one of , [ ] { }",
     )
 
@@ -182,23 +177,6 @@ def test_values_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal("a: &a [1, 2, 3]\nb: *a\nc: x") == (2, 4, "more than 10 values up to here")
 
 
-def test_the_bytes_that_aliases_repeat_are_limited() -> None:
-    text = f"a: &a {'ä' * 500_000}\nb:\n"
-    assert parse_yaml(text + "- *a\n" * 267)[1] == []
-    assert refusal(text + "- *a\n" * 2_000) == (270, 3, "the aliases up to here expand to more than 256 MiB")
-    inside = f"a: &a {{b: [{'x' * 1_000_000}]}}\nb:\n"
-    assert refusal(inside + "- *a\n" * 2_000)[0] == 270
-
-
-@pytest.mark.parametrize("number", ["9" * 4301, "0x" + "F" * 4000, "1" + ":59" * 100_000])
-def test_a_number_of_too_many_digits_is_a_problem(number: str) -> None:
-    ((*place, text),) = problems_of(f"a: {number}\n")
-    assert place == [1, 4]
-    reason = "is not a valid YAML value: a number of more than 4300 digits; put it in quotes"
-    assert text == f"{number[:60]}... {reason}"
-    assert parse_yaml(f"a: {'9' * 4300}\n")[1] == []
-
-
 @pytest.mark.parametrize(
     ("text", "half"),
     [
@@ -216,7 +194,7 @@ def test_half_a_character_is_a_problem(text: str, half: str) -> None:
 def test_plain_data_is_read_if_there_is_no_problem_at_all() -> None:
     assert load_yaml("") is None
     assert load_yaml('a: [1, "\\ud800 \\ud83d\\ude00"]\n') == {"a": [1, "\ud800 😀"]}
-    for text in ("a: 1\na: 2\n", "1: a\n", "a: !!binary eA==\n", "a: [", "a: 1\n---\n"):
+    for text in ("a: 1\na: 2\n", "a: !!binary eA==\n", "a: [", "a: 1\n---\n"):
         with pytest.raises(YamlError):
             load_yaml(text)
 
@@ -251,6 +229,7 @@ def test_signs_that_only_yaml_1_1_knows_are_text(text: str) -> None:
     assert root.data() == {"a": text, "b": [text], "=": "x"}
 
 
-@pytest.mark.parametrize("key", ["1", "yes", "~", "2024-01-02", "1.5"])
-def test_the_value_of_a_key_that_is_not_a_string_is_kept(key: str) -> None:
-    assert list(parse_yaml(f"a: {{{key}: x}}\n")[0].data()["a"].values()) == ["x"]
+@pytest.mark.parametrize("key", ["1", "yes", "~", "2024-01-02", "1.5", "''"])
+def test_every_key_is_text(key: str) -> None:
+    root, problems = parse_yaml(f"a: {{{key}: x}}\n")
+    assert (root.data(), problems) == ({"a": {key.strip("'"): "x"}}, [])

@@ -38,39 +38,13 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
 
 async def _read_request(request: Any) -> httpx.Request:
     headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
-    content = await _read_body(request)
+    content: bytes = await request.body.as_bytes() if request.body else b""
     # aiohttp compresses while it sends.
     if request.compress == "gzip":
         content = gzip.compress(content, mtime=0)
     elif request.compress == "deflate":
         content = zlib.compress(content)
     return build_request("aiohttp", request.method, str(request.url), headers, content)
-
-
-async def _read_body(request: Any) -> bytes:
-    """Read the body of a request, in such a way that it can still be sent."""
-    body = request.body
-    if isinstance(body, bytes | bytearray):
-        return bytes(body)
-    if hasattr(body, "as_bytes"):
-        content: bytes = await body.as_bytes()
-        return content
-    # aiohttp before 3.12.
-    collected = _CollectingWriter()
-    await body.write(collected)
-    request.body = collected.content
-    return collected.content
-
-
-class _CollectingWriter:
-    """As much of `aiohttp.abc.AbstractStreamWriter` as a payload uses to write itself."""
-
-    def __init__(self) -> None:
-        self.content = b""
-
-    async def write(self, chunk: Any) -> None:
-        """Collect some bytes of the body."""
-        self.content += chunk
 
 
 def _connection(module: ModuleType, connector: Any, request: Any, reply: RawReply) -> Any:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http, urllib3_pool
+from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http
 from pytest_chatprompt.capture.clients.interceptor import Interceptor, Patching, Seam, interceptor_entered
 
 # By the module that has to be imported before there is anything to patch.
 SEAMS: Final[Mapping[str, Seam]] = {
     "httpcore": httpcore_pool.patches,  # httpx
     "httpcore2": httpcore_pool.patches,  # httpx2
-    "urllib3.connectionpool": urllib3_pool.patches,  # urllib3, requests, botocore
     "http.client": stdlib_http.patches,  # http.client, urllib.request
+    "urllib3.connection": stdlib_http.urllib3_patches,  # urllib3, requests, botocore
     "aiohttp": aiohttp_connector.patches,
 }
 

@@ -1,12 +1,16 @@
-"""`http.client`: the seam is the socket, which collects the request and gives the reply, `urllib.request` included."""
+"""`http.client` and urllib3: the seam is the socket of their connections, which collects a request and gives the reply.
+
+`urllib.request`, requests and botocore are above them. Retries and redirects are theirs.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from http.client import HTTPConnection, HTTPSConnection
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import httpx
 
@@ -20,9 +24,16 @@ from pytest_chatprompt.capture.clients.wire import (
     reply_file,
 )
 
+# Errors of httpx with those of urllib3.
+_CONNECT_ERRORS: Final[Mapping[type[Exception], str]] = {
+    httpx.ConnectError: "NewConnectionError",
+    httpx.ConnectTimeout: "ConnectTimeoutError",
+    httpx.PoolTimeout: "ConnectTimeoutError",
+}
+
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
-    """The methods to replace."""
+    """The methods of `http.client` to replace."""
     del module
     return (
         Patch(HTTPConnection, "connect", _wrap_connect),
@@ -31,12 +42,20 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
     )
 
 
+def urllib3_patches(module: ModuleType) -> tuple[Patch, ...]:
+    """The methods of urllib3 to replace, where it is not urllib3-future, which takes its name."""
+    owners = (module.HTTPConnection, module.HTTPSConnection)
+    return tuple(Patch(owner, "connect", _wrap_connect) for owner in owners if issubclass(owner, HTTPConnection))
+
+
 def _wrap_connect(original: Callable[..., Any]) -> Callable[..., Any]:
     def connect(self: Any) -> None:
         if current_interceptor() is None:
             original(self)
         else:
             self.sock = _CollectingSocket(self)
+            # For urllib3, which warns otherwise.
+            self.is_verified = True
 
     return connect
 
@@ -54,7 +73,21 @@ def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _connects_as_usual(connection: Any) -> bool:
-    return type(connection).connect in (HTTPConnection.connect, HTTPSConnection.connect)
+    # Replaced, or inherited from a class where it is.
+    return hasattr(type(connection).connect, "__wrapped__")
+
+
+def _library(connection: Any) -> ModuleType:
+    """The module that the connection connects by: `http.client` or `urllib3.connection`."""
+    owner = next(each for each in type(connection).__mro__ if "connect" in vars(each))
+    return sys.modules[owner.__module__]
+
+
+def _own_error(connection: Any, error: httpx.TransportError) -> Exception:
+    """Convert an error of httpx to that of the library: urllib3 tries again where it could not connect."""
+    name = _CONNECT_ERRORS.get(type(error), "")
+    own: Callable[[Any, str], Exception] | None = getattr(_library(connection), name, None)
+    return own_error(error) if own is None else own(connection, str(error))
 
 
 class _FailingFile(io.BytesIO):
@@ -98,7 +131,7 @@ class _CollectingSocket:
             try:
                 response = interceptor.handle(request)
             except httpx.TransportError as error:
-                raise own_error(error) from error
+                raise _own_error(self._connection, error) from error
         if response is None:
             real = self._connect()
             real.sendall(data)
@@ -123,12 +156,14 @@ class _CollectingSocket:
     def _request(self, data: bytes) -> httpx.Request:
         connection: Any = self._connection
         method, target, headers, content = parse_request(data)
-        scheme = "https" if isinstance(connection, HTTPSConnection) else "http"
+        # Of the class: urllib3's for TLS is no subclass of that of `http.client`.
+        scheme = "https" if connection.default_port == HTTPSConnection.default_port else "http"
         # `set_tunnel` keeps the real host here, and the proxy's in `host`.
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
         url = join_url(scheme, host, port, target)
-        return build_request("http.client", method, url, headers, content)
+        library = _library(connection).__name__.removesuffix(".connection")
+        return build_request(library, method, url, headers, content)
 
     def _connect(self) -> Any:
         connection = self._connection

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
-from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import httpx
 
@@ -159,29 +157,18 @@ def parse_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]], byt
     method, target, _ = first.decode("latin-1").split(" ", 2)
     headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
     if any(name.lower() == b"transfer-encoding" and value.lower() == b"chunked" for name, value in headers):
-        body = b"".join(_unchunked(body))
+        body = b"".join(unchunked(io.BytesIO(body)))
     return method, target, headers, body
 
 
-def _unchunked(body: bytes) -> Iterator[bytes]:
-    position = 0
-    while True:
-        end = body.index(b"\r\n", position)
-        length = int(body[position:end].partition(b";")[0], 16)
-        if not length:
-            return
-        position = end + 2
-        yield body[position : position + length]
-        position += length + 2
-
-
-def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
-    """Make a response of `http.client` for a reply; its status and headers have been read."""
-    # As much of a socket as the response uses.
-    connection: Any = SimpleNamespace(makefile=lambda *_: reply_file(reply))
-    response = http.client.HTTPResponse(connection, method=method)
-    response.begin()
-    return response
+def unchunked(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    """Read the chunks of a body; a `ValueError` if it breaks off."""
+    while length := int(file.readline().partition(b";")[0], 16):
+        yield file.read(length)
+        file.readline()
+    # What may follow the last chunk.
+    while file.readline().strip():
+        pass
 
 
 def reply_file(reply: RawReply) -> io.BufferedReader:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import re
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 import httpx
 
@@ -37,6 +35,7 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
+
 
 _FIRST_ERROR: Final = 400
 
@@ -103,6 +102,8 @@ class OpenRecording:
         describe_missing: gives the error text for a request that nothing is recorded for.
 
     Attributes:
+        is_kept: whether replies are recorded, or only seen.
+        requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
         budget_errors: why requests were not sent, in order.
     """
@@ -116,8 +117,11 @@ class OpenRecording:
         base_url: Any = None,
         describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}",
         others: tuple[RecordedExchange, ...] = (),
+        is_kept: bool = True,
     ) -> None:
         self.sends = sends
+        self.is_kept = is_kept
+        self.requests: list[tuple[httpx.Request, RecordedExchange | PendingReply]] = []
         self.others = others
         self.base_url = base_url
         self._mask = mask
@@ -148,17 +152,23 @@ class OpenRecording:
         """A request as it is hashed and recorded."""
         return SentRequest.from_httpx(request, self.base_url)
 
-    def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request, or else a place for the reply that is about to come."""
-        request = recorded_request(sent, self._mask)
+    def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordedReply | PendingReply:
+        """Take the recorded reply to a request, or else a place for the reply that is about to come.
+
+        The `request` of a client is noted in `requests`.
+        """
+        recorded = recorded_request(sent, self._mask)
         with self._lock:
-            exchange = self._take(request.sha256, is_reply=True)
-            if exchange is not None and exchange.reply is not None:
-                return exchange.reply
-            if self.sends:
-                pending = PendingReply(request)
-                self._entries.append(pending)
-                return pending
+            taken: RecordedExchange | PendingReply | None = self._take(recorded.sha256, is_reply=True)
+            if taken is None and self.sends:
+                taken = PendingReply(recorded)
+                self._entries.append(taken)
+            if taken is not None and request is not None:
+                self.requests.append((request, taken))
+        if isinstance(taken, RecordedExchange) and taken.reply is not None:
+            return taken.reply
+        if isinstance(taken, PendingReply):
+            return taken
         raise ReplayError(self._describe_missing(sent))
 
     def take_response(self, sha256: str) -> RecordedExchange | None:
@@ -259,27 +269,20 @@ def _copy(request: httpx.Request) -> httpx.Request:
 
 async def replay_or_send(recording: OpenRecording, request: httpx.Request, send: Send) -> httpx.Response:
     """Answer a request, whose body has been read; `send` gives a response whose stream is not read yet."""
-    reply = recording.take(recording.read_request(request))
+    reply = recording.take(recording.read_request(request), request)
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
-    with _metered(recording, reply, request):
-        response = await awaited(send(request))
-    return _forwarded(request, response, reply)
-
-
-@contextmanager
-def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Request) -> Iterator[None]:
-    """Send a request in this block if the budget of the run allows it."""
     try:
         reply.meter(recording.budget, request)
     except BudgetError as error:
         recording.budget_errors.append(error)
         raise
     try:
-        yield
+        response = await awaited(send(request))
     except BaseException:
         reply.fail()
         raise
+    return _forwarded(request, response, reply)
 
 
 def replay_or_post(
@@ -297,22 +300,18 @@ def replay_or_post(
     return response
 
 
-def with_recorded_latency(response: ProviderResponse, recording: OpenRecording) -> ProviderResponse:
-    """A response with the latency that it had when it was recorded; unchanged if it was sent now."""
-    if not recording.replayed or recording.sent_count:
-        return response
-    latencies = [exchange.latency_seconds or 0.0 for exchange in recording.replayed]
-    return response.model_copy(update={"latency_seconds": sum(latencies)})
-
-
 def with_latency(
     response: ProviderResponse, recording: OpenRecording | None, seconds: float | None = None
 ) -> ProviderResponse:
-    """A response with a latency; unchanged if its provider says how long it took, or does not wait for it."""
-    if response.latency_seconds is not None or not response.is_awaited:
+    """A response with the latency that it had when it was recorded, else with its own or how long it took now.
+
+    One whose provider does not wait for it has none.
+    """
+    if recording is not None and recording.replayed and not recording.sent_count:
+        seconds = sum(exchange.latency_seconds or 0.0 for exchange in recording.replayed)
+    elif response.latency_seconds is not None:
         return response
-    timed = response.model_copy(update={"latency_seconds": seconds})
-    return timed if recording is None else with_recorded_latency(timed, recording)
+    return response.model_copy(update={"latency_seconds": seconds}) if response.is_awaited else response
 
 
 # The body goes on decoded, and its length is set where it is framed.
@@ -391,24 +390,23 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._pending.finish(self._response.status_code, content_type, body, is_complete=is_complete)
 
 
-# Gemini, Bedrock and classic Azure name the model in the path.
-_MODEL_IN_PATH: Final = re.compile(r"/(?:models|model|deployments)/([^/:]+|[^/]+(?=/converse))(?=[:/])")
-
-
 def billing_of(request: httpx.Request) -> Billing | None:
-    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere."""
+    """`find_billing` for what is metered here: a built-in provider meters what it sends where it knows the budget."""
+    is_metered = PROVIDER_EXTENSION in request.extensions and current_context().budget is not None
+    return None if is_metered else find_billing(request)
+
+
+def find_billing(request: httpx.Request) -> Billing | None:
+    """Who bills a request, and for what model; `None` if it is to no known API of a model."""
     # Most live runs send nothing but what is metered elsewhere.
     from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
 
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
     api = find_offline_api(request)
-    if api is None or (sender is not None and current_context().budget is not None):
+    if api is None:
         return None
-    model_request = ModelRequest.from_httpx(request)
-    in_path = _MODEL_IN_PATH.search(request.url.raw_path.decode("ascii"))
-    model = model_request.body.get("model")
-    model = unquote(in_path[1]) if in_path else model if isinstance(model, str) else ""
+    model = ModelRequest.from_httpx(request).model
     if sender is not None:
         account, vendor = sender.vendor, sender.price_vendor
     else:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final
-from urllib.parse import unquote
+from typing import Final
+from urllib.parse import unquote, unquote_plus
 
 
 class SecretKind(Enum):
@@ -114,26 +112,6 @@ def kind_of_variable(name: str) -> SecretKind | None:
     if is_pair or last in _KEYS or any(_KEY_ENDING.fullmatch(word) for word in words):
         return SecretKind.KEY
     return SecretKind.UNCERTAIN if last in ("key", "keys") else None
-
-
-def has_key_inside(name: str) -> bool:
-    """Whether the name of a variable has the word `key` before its end: `OPENAI_KEY_EU`, `KEY_OPENAI`.
-
-    What stands behind it may say anything, so only the value tells whether that is secret.
-    """
-    if is_about_secret(name):
-        return False
-    words = _words(name)
-    return any(
-        word in ("key", "keys") and (index == 0 or words[index - 1] not in _HARMLESS_KEYS)
-        for index, word in enumerate(words)
-    )
-
-
-def is_about_secret(name: str) -> bool:
-    """Whether a name says that its value is about a secret, and is none: `key_id`, `TOKEN_URL`."""
-    words = _words(name)
-    return bool(words) and words[-1] in _ABOUT_SECRETS
 
 
 @lru_cache(maxsize=4096)
@@ -280,12 +258,12 @@ _MIN_PART_LENGTH: Final = 16
 _LINE_BREAK: Final = re.compile(r"\n|\\n")
 _LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
 # Up to the last `@`: many write a password into a URL as it is.
-_USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/?]+))?@")
-# `name=value`, as in a connection string and in options, and `name: value`, as in headers and in YAML. A scheme may
-# stand in front of the value; headers of OTLP are percent-encoded.
+_PASSWORD_IN_URL: Final = re.compile(r"//[^\s/:@]*:([^\s/?]+)@")
+# `name=value`, as in a connection string, `name: value`, as in headers and JSON, and `--name value`, as in options. A
+# scheme may stand in front of the value; headers of OTLP are percent-encoded.
 _ASSIGNMENT: Final = re.compile(
-    r"(?<![\w.-])-{0,2}([A-Za-z][\w.-]*)(?:\s*=\s*|:\s+)(?i:(?:Bearer|Basic|Token)(?:\s|%20)+)?"
-    r"(\"[^\"]*\"|'[^']*'|[^;&\s]+)"
+    r"(?<![\w.-])(?:-{0,2}([A-Za-z][\w.-]*)(?:\s*=\s*|:\s+|[\"']:\s*)|--?([A-Za-z][\w-]*)\s+(?!-))"
+    r"(?=[\[{]*(?i:(?:Bearer|Basic|Token)(?:\s|%20)+)?(\"[^\"]*\"|'[^']*'|[^;&\s]{1,1000}))"
 )
 
 
@@ -295,21 +273,25 @@ def secrets_of_variable(name: str, value: str) -> Iterator[str]:
     if len(value) < MIN_SECRET_LENGTH or name == NAME_OF_TEST:
         return
     kind = kind_of_variable(name)
-    if kind is None:
-        if has_key_inside(name) and looks_random(value):
-            yield value
-    else:
+    if kind is not None:
         if looks_secret(value, kind):
             yield value
         yield from _parts(value)
     if "://" in value:
         yield from secrets_of_url(value)
-    yield from _assigned(value)
-    if value.startswith(("{", "[")):
-        try:
-            yield from _secrets_of_json(json.loads(value), is_inside_secret=kind is not None)
-        except (ValueError, RecursionError):
-            return
+    for key, content in assignments(value):
+        kind = kind_of_variable(key)
+        if kind is not None:
+            # A comma belongs to a password, or ends a header.
+            before_comma = content.partition(",")[0]
+            yield from (part for part in {content, before_comma} if looks_secret(part, kind))
+            yield from _parts(before_comma)
+
+
+def assignments(text: str) -> Iterator[tuple[str, str]]:
+    """The names and values in a connection string, in options, headers or JSON: `Server=db;Password=...`."""
+    for name, option, value in _ASSIGNMENT.findall(text):
+        yield name or option, value.strip("\"'[]{}")
 
 
 def secrets_of_header(name: str, value: str) -> Iterator[str]:
@@ -322,33 +304,25 @@ def secrets_of_header(name: str, value: str) -> Iterator[str]:
         pairs = (cookie.strip().partition("=") for cookie in value.split(";"))
         yield from (content for _, _, content in pairs if looks_secret(content, SecretKind.UNCERTAIN))
         return
-    scheme, _, credential = value.strip().rpartition(" ")
+    credential = value.strip().rpartition(" ")[2]
     if looks_secret(credential, kind):
         yield credential
-    if scheme.lower() == "basic":
-        try:
-            user, _, password = base64.b64decode(credential).decode(errors="replace").partition(":")
-        except ValueError:
-            return
-        if looks_secret(password, SecretKind.PHRASE):
-            yield password
-        if looks_secret(user, SecretKind.UNCERTAIN) and not password:
-            yield user
+
+
+def values_in_url(url: str) -> Iterator[tuple[str, str]]:
+    """The passwords and query parameters of a URL, with their names; a longer text may hold URLs."""
+    yield from (("password", unquote(password)) for password in _PASSWORD_IN_URL.findall(url))
+    for parameter in re.split("[&;]", url.partition("?")[2]):
+        name, _, value = parameter.partition("=")
+        yield unquote_plus(name), unquote_plus(value)
 
 
 def secrets_of_url(url: str) -> Iterator[str]:
-    """Find the password of a URL, and its query parameters with a secret's name; a longer text may hold URLs."""
-    for user, password in _USER_INFO.findall(url):
-        if password and looks_secret(unquote(password), SecretKind.PHRASE):
-            yield unquote(password)
-        if not password and looks_secret(unquote(user), SecretKind.UNCERTAIN):
-            # Tokens are used as user names: `https://TOKEN@host/`.
-            yield unquote(user)
-    for parameter in re.split("[&;]", url.partition("?")[2]):
-        name, _, value = parameter.partition("=")
-        name, value = unquote(name), unquote(value)
+    """Find the password of a URL, and its query parameters with a secret's name."""
+    for name, value in values_in_url(url):
+        kind = SecretKind.PHRASE if name == "password" else SecretKind.KEY
         may_be_data = kind_of_key(name) is SecretKind.UNCERTAIN and names_data(value)
-        if is_secret_parameter(name) and looks_secret(value, SecretKind.KEY) and not may_be_data:
+        if is_secret_parameter(name) and looks_secret(value, kind) and not may_be_data:
             yield value
 
 
@@ -358,37 +332,15 @@ def _parts(value: str) -> Iterator[str]:
     if len(parts) == 1:
         parts = re.split(r"[,;\s]+", value)
     for part in parts:
-        named = re.split("[=:]", part, maxsplit=1)[-1]
+        whole = part.strip("\"'[]{}")
+        named = re.split("[=:]", whole, maxsplit=1)[-1].strip("\"'[]{}")
         if _looks_like_part(named):
             yield named
-        elif len(parts) > 1 and _looks_like_part(part):
-            yield part
+        elif len(parts) > 1 and _looks_like_part(whole):
+            yield whole
 
 
 def _looks_like_part(part: str) -> bool:
     return (
         len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) is not None and looks_secret(part, SecretKind.UNCERTAIN)
     )
-
-
-def _assigned(value: str) -> Iterator[str]:
-    """The values of secret names in a connection string, in options or headers: `Server=db;Password=...`."""
-    for name, quoted in _ASSIGNMENT.findall(value):
-        kind, content = kind_of_variable(name), quoted.strip("\"'")
-        if kind is not None:
-            # A comma belongs to a password, or ends a header.
-            yield from (part for part in {content, content.partition(",")[0]} if looks_secret(part, kind))
-
-
-def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
-    """The values of secret names in a JSON document, such as the key file of a service account."""
-    for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
-        if not isinstance(value, str):
-            is_secret = is_inside_secret or kind_of_variable(str(name)) is not None
-            yield from _secrets_of_json(value, is_inside_secret=is_secret)
-            continue
-        # A list holds keys and nothing else; what has a name of its own may be something else.
-        looks_like_key = _looks_like_part if isinstance(data, list) else looks_random
-        if is_inside_secret and looks_like_key(value) and not is_about_secret(str(name)):
-            yield value
-        yield from secrets_of_variable(str(name), value)

@@ -8,16 +8,18 @@ import os
 import re
 import sys
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote, quote_plus, unquote, unquote_plus
+from urllib.parse import quote, quote_plus
 
 from pytest_chatprompt.capture.secrets.names import (
     MIN_SECRET_LENGTH,
     SecretKind,
+    assignments,
     is_secret_name,
     kind_of_key,
     looks_random,
@@ -26,26 +28,23 @@ from pytest_chatprompt.capture.secrets.names import (
     secrets_of_header,
     secrets_of_url,
     secrets_of_variable,
+    values_in_url,
 )
 from pytest_chatprompt.capture.secrets.shapes import Token, find_tokens
-from pytest_chatprompt.providers.http.request_body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
+from pytest_chatprompt.providers.http.request_body import CONTENT_KEY, PARTS_KEY, part_name
+from pytest_chatprompt.text.files import LONG_TEXT, remember_long, sections
 
 if TYPE_CHECKING:
     import httpx
 
-    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 REDACTED: Final = "[secret]"
-# Where a recording keeps the events of a stream.
-_STREAM_KEYS: Final = ("events", "body")
 # Escapes within escapes: JSON in a string of JSON.
 _LEVELS_OF_ESCAPES: Final = 2
 # What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
 _SAFE_CHARACTERS: Final = ("", "/", "!'()*", "!$&'()*+,/:;=@[\\]^|", "!$&'()*+,/:;=?@[\\]^`{|}")
 _PERCENT_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
 _BLOCK: Final = 4
-# So many are found faster one by one.
-_FEW_FORMS: Final = 40
 
 
 class FoundSecret(NamedTuple):
@@ -128,13 +127,10 @@ class SecretForms:
 
     def within(self, text: str) -> list[tuple[str, str]]:
         """The forms that stand in a text, each with what it is."""
-        candidates: Iterable[str] = self._names
-        if len(self._names) > _FEW_FORMS:
-            data = text.encode(errors="surrogatepass")
-            blocks = memoryview(data)[: len(data) // _BLOCK * _BLOCK].cast("I")
-            found = self._by_block.keys() & blocks
-            candidates = dict.fromkeys(form for block in found for form in self._by_block[block])
-        return [(form, self._names[form]) for form in tuple(candidates) if form in text]
+        data = text.encode(errors="surrogatepass")
+        found = self._by_block.keys() & array("I", data[: len(data) // _BLOCK * _BLOCK])
+        candidates = dict.fromkeys(form for block in found for form in self._by_block[block])
+        return [(form, self._names[form]) for form in candidates if form in text]
 
 
 # --- where secrets may stand in JSON data
@@ -143,17 +139,15 @@ class SecretForms:
 Place = tuple[Any, str | int] | None
 
 _LONGEST_WORD: Final = 32
-_SPECIAL_KEYS: Final = frozenset({BINARY_KEY, PARTS_KEY, "argv", "name", "reply", "request"})
-# What strings begin with that hold other strings: URLs, JSON, XML.
-OUTER_STARTS: Final = ("http", "{", "[", "<")
-_XML_ELEMENT: Final = re.compile(r"<(\w+)>([^<>\s]+)</\1>")
+_SPECIAL_KEYS: Final = frozenset({PARTS_KEY, "argv", "body", "name", "request"})
+# What strings begin with that hold other strings: URLs and JSON.
+_OUTER_STARTS: Final = ("http", "{", "[")
 # Keys beside a `token` that is the cursor of a page.
 _PAGE_KEYS: Final = frozenset(
     {"cursor", "has_more", "hasMore", "items", "limit", "next", "offset", "page", "page_size", "pageSize", "results"}
 )
 _FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
-_URL: Final = re.compile(r"https?://(?:[^\s/:@]*:([^\s/@]+)@)?[^\s?]*(?:\?(\S*))?")
-_ASSIGNMENT: Final = re.compile(r"-{0,2}([\w.-]+)[=:](\S+)")
+_URL: Final = re.compile(r"https?://\S+")
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)(?:\s+|\Z)", re.IGNORECASE)
 
 
@@ -170,7 +164,7 @@ class Payload:
     """What JSON data holds.
 
     Args:
-        texts: every string, keys included, and what strings hold in base64 or JSON, each with the place of the string.
+        texts: every string, keys and those in strings of JSON included, each with its place.
         named: the values that stand under the name of a secret.
     """
 
@@ -187,9 +181,9 @@ class Payload:
     def _add(self, value: Any, place: Place) -> None:
         if isinstance(value, str):
             self.texts.append((value, place))
-            if value.startswith(OUTER_STARTS):
+            if value.startswith(_OUTER_STARTS):
                 self._look_into(value, place)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, (dict, Mapping)):
             for key, each in value.items():
                 self._add(each, (place, key))
                 if not _is_plain(key):
@@ -206,36 +200,28 @@ class Payload:
             self.texts.append((key, place))
         if not (key == "token" and mapping.keys() & _PAGE_KEYS):
             self._check(key, value, inner)
-        for index, item in enumerate(_list(value)):
+        for index, item in enumerate(value if isinstance(value, list | tuple) else ()):
             self._check(key, item, (inner, index), in_list=True)
             if key == PARTS_KEY and isinstance(item, Mapping):
                 self._check(part_name(item), item.get(CONTENT_KEY), ((inner, index), CONTENT_KEY))
         if key == "name":
             self._check(value, mapping.get("value"), (place, "value"))
         elif key == "argv" and place is None:
-            self._check_arguments(_list(value), inner)
-        elif key == BINARY_KEY and (content := decoded(value)) is not None:
-            self.texts.append((content, inner))
-        elif key == "request":
-            self._check_form(value.get("body") if isinstance(value, Mapping) else value, inner)
-        elif key == "reply" and isinstance(value, Mapping):
-            self._check_form(value.get("text"), inner)
+            # An argument may be a command for a shell: `sh -c "API_KEY=... agent"`.
+            for name, argument in assignments(" ".join(map(str, value))):
+                self._check(name, argument, inner)
+        elif key in ("body", "request") and isinstance(value, str) and _FORM.fullmatch(value):
+            for name, field_value in values_in_url(f"?{value}"):
+                self._check(name, field_value, inner)
 
     def _look_into(self, text: str, place: Place) -> None:
-        """Look into a string that is a URL, JSON data or XML, and nothing else."""
+        """Look into a string that is a URL or JSON data, and nothing else."""
         if text.startswith("http"):
-            url = _URL.fullmatch(text)
-            if url is not None:
-                self._check("password", unquote(url[1] or ""), place)
-                self._check_form(url[2] or "", place)
-        elif text.startswith("<"):
-            for element in _XML_ELEMENT.finditer(text):
-                self._check(element[1], element[2], place)
+            for name, value in values_in_url(text) if _URL.fullmatch(text) else ():
+                self._check(name, value, place)
         elif text.rstrip().endswith(("}", "]")):
             with suppress(ValueError, RecursionError):
-                inner = Payload.of(json.loads(text))
-                self.named += [NamedValue(name, value, _within(place, at)) for name, value, at in inner.named]
-                self.texts += [(each, place) for each, _ in inner.texts]
+                self._add(json.loads(text), place)
 
     def _check(self, name: Any, value: Any, place: Place, *, in_list: bool = False) -> None:
         """Note a value that looks like a secret, if its name says that it is one; a list may hold names of a schema."""
@@ -251,38 +237,6 @@ class Payload:
             kind = SecretKind.KEY
         if looks_random(value) and not names_data(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
             self.named.append(NamedValue(name, value, place))
-
-    def _check_form(self, text: Any, place: Place) -> None:
-        """Look into a text of the form `name=value&name=value`."""
-        if isinstance(text, str) and _FORM.fullmatch(text):
-            for pair in text.split("&"):
-                name, _, value = pair.partition("=")
-                self._check(unquote_plus(name), unquote_plus(value), place)
-
-    def _check_arguments(self, arguments: Sequence[Any], place: Place) -> None:
-        """Look into a command line: `--api-key=VALUE`, `--api-key VALUE`, `API_KEY=VALUE`, `Authorization: VALUE`."""
-        name = ""
-        for index, argument in enumerate(arguments):
-            # An argument may be a command for a shell: `sh -c "API_KEY=... agent"`.
-            for word in (each.strip("\"'") for each in str(argument).split()):
-                assignment = _ASSIGNMENT.fullmatch(word)
-                if assignment is not None:
-                    self._check(assignment[1], assignment[2].strip("\"'"), (place, index))
-                self._check(name, word, (place, index))
-                if not _SCHEME.fullmatch(word):
-                    name = word.strip("-:") if word.startswith("-") or word.endswith(":") else ""
-
-
-def decoded(value: Any) -> str | None:
-    """The bytes that stand in a string in base64, as text; `surrogateescape` gives the bytes again."""
-    with suppress(TypeError, ValueError):
-        return base64.b64decode(value, validate=True).decode(errors="surrogateescape")
-    return None
-
-
-def _within(place: Place, inner: Place) -> Place:
-    """A place in the JSON data that a string holds."""
-    return place if inner is None else (_within(place, inner[0]), inner[1])
 
 
 def place_text(place: Place) -> str:
@@ -306,8 +260,8 @@ def _is_word(key: str) -> bool:
     return len(key) <= _LONGEST_WORD and key.replace("_", "").isalpha()
 
 
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
+# Pytest sets it before each part of a test; as `os.environ` has it within, on POSIX and on Windows.
+_CURRENT_TEST: Final = (b"PYTEST_CURRENT_TEST", "PYTEST_CURRENT_TEST")
 
 
 class Redactor:
@@ -328,7 +282,7 @@ class Redactor:
         self._secrets: set[str] = set()
         self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
-        self._learned = 0
+        self._holds_secret = remember_long(self._search)
         self.learn_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
@@ -353,10 +307,12 @@ class Redactor:
         if url.query or url.userinfo:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
 
-    def learn_environment(self) -> int:
-        """Learn the secrets in the variables that were set since the last time; gives how many are known by now."""
+    def learn_environment(self) -> None:
+        """Learn the secrets in the variables that were set since the last time."""
         # `os.environ` decodes all of its variables to be read, which takes longer than a search; `_data` is its dict.
         variables = dict(getattr(self._environment, "_data", self._environment))
+        for name in _CURRENT_TEST:
+            variables.pop(name, None)
         # Fixtures set variables, so they have to be looked at again for each case.
         if variables != self._variables:
             for name, value in variables.items():
@@ -365,18 +321,18 @@ class Redactor:
                     self._add(secrets_of_variable(os.fsdecode(name), os.fsdecode(value)), what)
             # Last: until all are learned, other threads look at them too.
             self._variables = variables
-        return self._learned
 
-    def find(self, data: Any, shared: SharedTexts | None = None) -> FoundSecret | None:
-        """Find a secret in JSON data, as a snapshot shows it; `None` if there is none.
-
-        Args:
-            data: the data of a snapshot, or any other.
-            shared: long texts in the data of many snapshots; each is searched once, until another secret is known.
-        """
+    def find(self, data: Any) -> FoundSecret | None:
+        """Find a secret in JSON data, as a snapshot shows it; `None` if there is none."""
         self.learn_environment()
         payload = Payload.of(data)
-        if self._any_holds_secret([text for text, _ in payload.texts], shared):
+        # Before the search: it may be done in vain once another secret is known.
+        holds_secret = self._holds_secret
+        texts = dict.fromkeys(text for text, _ in payload.texts)
+        parts = dict.fromkeys(part for text in texts for part in sections(text))
+        # No secret reaches across a zero, so one search does for all short strings.
+        short = "\0".join(part for part in parts if len(part) < LONG_TEXT)
+        if holds_secret(short) or any(holds_secret(part) for part in parts if len(part) >= LONG_TEXT):
             for text, place in payload.texts:
                 for hit in self._hits(text):
                     return FoundSecret(self.redact(place_text(place)), hit.name)
@@ -394,57 +350,23 @@ class Redactor:
     def redact_data(self, data: Any) -> Any:
         """Put `[secret]` in place of every secret that `find` would find in JSON data; gives new data.
 
-        A value under the name of a secret is replaced wherever it stands in the data. Bytes in base64 stay base64. A
-        string is replaced as a whole if it holds a secret in a way that leaves no place to cut. If a stream sends one
-        in pieces, the first piece of its text has the whole of it.
+        A value under the name of a secret is replaced wherever it stands in the data. A string that holds a secret in a
+        way that leaves no place to cut is replaced as a whole.
         """
         self.learn_environment()
         named = SecretForms()
         for name, value, _ in Payload.of(data).named:
             if not self._is_allowed(value):
                 named.add(value, name)
-        return self._redacted(data, named, "")
 
-    def _redacted(self, data: Any, named: SecretForms, key: str) -> Any:
-        if isinstance(data, str):
-            return self._redacted_text(data, named, is_binary=key == BINARY_KEY)
-        if isinstance(data, Mapping):
-            return {self._cut(key, named): self._redacted(value, named, key) for key, value in data.items()}
-        if isinstance(data, list | tuple):
-            items = [self._redacted(item, named, "") for item in data]
-            if key in _STREAM_KEYS:
-                self._redact_stream(items)
-            return items
-        return data
+        def redacted(text: str) -> str:
+            text = self._cut(text, named)
+            # What is left has other escapes than those of `secret_forms`.
+            return REDACTED if text.startswith(_OUTER_STARTS) and self.find(text) is not None else text
 
-    def _redact_stream(self, events: list[Any]) -> None:
-        """Look at what the same field of several events says as one text: a client joins it too."""
-        fields: dict[tuple[Any, ...], list[tuple[Any, Any]]] = {}
-        _add_pieces(events, (), fields)
-        for pieces in fields.values():
-            text = "".join([container[key] for container, key in pieces])
-            if len(pieces) > 1 and (clean := self.redact_data(text)) != text:
-                for container, key in pieces:
-                    container[key], clean = clean, ""
+        return _with_texts(data, redacted)
 
-    def _redacted_text(self, text: str, named: SecretForms, *, is_binary: bool) -> str:
-        content = decoded(text) if is_binary else None
-        if content is not None and (clean := self._cut(content, named)) != content:
-            return base64.b64encode(clean.encode(errors="surrogateescape")).decode("ascii")
-        text = self._cut(text, named)
-        # What is left has other escapes than those of `secret_forms`.
-        return REDACTED if text.startswith(OUTER_STARTS) and self.find(text) is not None else text
-
-    def _any_holds_secret(self, texts: Sequence[str], shared: SharedTexts | None) -> bool:
-        """Return whether one of several texts holds a secret."""
-        if shared is not None:
-            # Before the search: it may be done in vain once another secret is known.
-            version = self._learned
-            texts = [shared.without_searched(text, "secret", self._holds_secret, version) for text in texts]
-        # No secret reaches across a zero, so one search does for all strings.
-        return self._holds_secret("\0".join(dict.fromkeys(texts)))
-
-    def _holds_secret(self, text: str) -> bool:
+    def _search(self, text: str) -> bool:
         return bool(self._forms.within(text) or find_tokens(text))
 
     def _hits(self, text: str, named: SecretForms | None = None) -> list[Token]:
@@ -478,22 +400,8 @@ class Redactor:
                 with self._lock:
                     self._secrets.add(secret)
                     self._forms.add(secret, what)
-                    # Last: whoever knows of this secret finds it.
-                    self._learned += 1
-
-
-def _add_pieces(
-    data: dict[str, Any] | list[Any], path: tuple[Any, ...], fields: dict[tuple[Any, ...], list[tuple[Any, Any]]]
-) -> None:
-    """Add where the strings of events stand to the fields of their stream: by keys, by indices and by types."""
-    if isinstance(data, dict):
-        path = (*path, *(str(each) for key, each in data.items() if key == "type" or key.lower().endswith("index")))
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-        here = (*path, key) if isinstance(data, dict) else path
-        if isinstance(value, str):
-            fields.setdefault(here, []).append((data, key))
-        elif isinstance(value, dict | list):
-            _add_pieces(value, here, fields)
+                    # What was remembered is true no more.
+                    self._holds_secret = remember_long(self._search)
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
@@ -501,18 +409,21 @@ def map_texts(data: Any, change: Callable[[str], str]) -> Any:
 
     `change` may be called with several texts at once, with a zero between them.
     """
-    texts = "\0".join(_texts(data))
+    texts = "\0".join(_texts([data]))
     return data if change(texts) == texts else _with_texts(data, change)
 
 
-def _texts(data: Any) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, dict):
-        yield from _texts([*data, *data.values()])
-    elif isinstance(data, list | tuple):
-        for each in data:
-            yield from _texts(each)
+def _texts(data: Iterable[Any]) -> list[str]:
+    """The texts in data; not one by one through generators, for each report has a hundred values."""
+    texts = []
+    for each in data:
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, dict):
+            texts += _texts([*each, *each.values()])
+        elif isinstance(each, (list, tuple)):
+            texts += _texts(each)
+    return texts
 
 
 def _with_texts(data: Any, change: Callable[[str], str]) -> Any:

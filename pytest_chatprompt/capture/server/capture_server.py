@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import secrets
-import selectors
 import socket
+import socketserver
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
+from http.server import BaseHTTPRequestHandler
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
-import h11
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
-from pytest_chatprompt.capture.clients.wire import RawReply, error_reply
+from pytest_chatprompt.capture.clients.wire import RawReply, error_reply, unchunked
 from pytest_chatprompt.capture.guard import allow_programs
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.table import (
@@ -35,154 +35,107 @@ from pytest_chatprompt.errors import CaptureError
 HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
-_MAX_HEADER_BYTES: Final = 256 * 1024
-_READ_BYTES: Final = 256 * 1024
-# How long a refused body is read on, so that its client sees the reply and no reset of the connection.
-_DRAIN_SECONDS: Final = 5.0
 
 
-class _RefusedRequestError(Exception):
-    """A request that is answered without being read to its end."""
+class _Listener(socketserver.ThreadingTCPServer):
+    """Serves each connection in a thread of its own. It looks up no name, as `http.server.HTTPServer` does."""
 
-    def __init__(self, status: int, text: str) -> None:
-        self.status = status
-        super().__init__(text)
-
-
-class _HungUpError(Exception):
-    """The client closed the connection during a response."""
-
-
-class ServerConnection:
-    """A connection that a client has opened."""
+    request_queue_size = 128
 
     def __init__(
-        self,
-        client: socket.socket,
-        answer: Callable[[h11.Request, bytes], httpx.Response],
-        on_error: Callable[[Exception], None],
-        max_body_bytes: int,
+        self, answer: Callable[[_Handler, bytes], httpx.Response], on_error: Callable[[BaseException], None]
     ) -> None:
-        self._client = client
-        self._answer = answer
-        self._on_error = on_error
-        self._max_body_bytes = max_body_bytes
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEADER_BYTES)
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self.on_error = on_error
+        self._connections: dict[threading.Thread, socket.socket] = {}
 
-    def serve(self) -> None:
-        """Answer requests until the client or the server closes the connection."""
-        with suppress(OSError, _HungUpError):
-            while self._serve_request():
-                pass
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start the thread of a connection."""
+        thread = threading.Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name="chatprompt-server-connection",
+            daemon=True,
+        )
+        self._connections = {each: client for each, client in self._connections.items() if each.is_alive()}
+        self._connections[thread] = request
+        thread.start()
 
-    def _serve_request(self) -> bool:
-        """Answer one request; return whether the connection stays open."""
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing of a client that has gone, or that speaks no HTTP."""
+
+    def close(self) -> None:
+        """End the listener and its connections, and wait for the functions that answer requests."""
+        self.shutdown()
+        self.server_close()
+        for client in self._connections.values():
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+        deadline = monotonic() + _CLOSING_SECONDS
+        for thread in self._connections:
+            thread.join(max(deadline - monotonic(), 0))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """A connection that a client has opened."""
+
+    server: _Listener
+    protocol_version = "HTTP/1.1"
+    # What is no HTTP/1.1 gets an error with a head.
+    default_request_version = "HTTP/1.0"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        """Answer a request."""
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            self.send_error(426, "WebSockets cannot be captured: send plain HTTP requests")
+            return
+        is_chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        length = int(self.headers.get("Content-Length", 0))
+        body = b"".join(unchunked(self.rfile)) if is_chunked else self.rfile.read(length)
+        if len(body) < length:
+            # The client has gone.
+            self.close_connection = True
+            return
+        response = self.server.answer(self, body)
         try:
-            request = self._read_request()
-        except _RefusedRequestError as error:
-            return self._refuse(error.status, str(error))
-        except h11.RemoteProtocolError as error:
-            return self._refuse(error.error_status_hint, f"this is not HTTP/1.1: {error}")
-        if request is None:
-            return False
-        response = self._answer(*request)
-        try:
-            self._write(RawReply(response, request[0].method.decode("ascii")))
-        except _HungUpError:
-            return False
-        except Exception as error:
-            self._on_error(error)
-            return False
+            reply = RawReply(response, self.command)
+            reply.headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
+            self._write(reply.framed())
         finally:
             response.close()
-        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
-            return False
-        self._http.start_next_cycle()
-        return True
 
-    # --- reading
+    do_GET = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_POST  # noqa: N815
 
-    def _read_request(self) -> tuple[h11.Request, bytes] | None:
-        """The next request with its body; `None` if the client sends no more."""
-        head = self._next_event()
-        if not isinstance(head, h11.Request):
-            return None
-        headers = list(head.headers)
-        # The first of them, as a dict would keep the last: h11 has refused two that differ.
-        length = next((int(value) for name, value in headers if name == b"content-length"), 0)
-        if length > self._max_body_bytes:
-            raise self._too_long()
-        if head.http_version not in (b"1.0", b"1.1"):
-            # The first bytes of HTTP/2 look like a request (https://www.rfc-editor.org/rfc/rfc9113#section-3.4).
-            raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
-        if head.method == b"CONNECT":
-            raise _RefusedRequestError(
-                403, "only requests to the APIs of models are captured: this server is not a proxy for other hosts"
-            )
-        if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):
-            raise _RefusedRequestError(426, "WebSockets cannot be captured: send plain HTTP requests")
-        chunks: list[bytes] = []
-        size = 0
-        while isinstance(event := self._next_event(), h11.Data):
-            chunks.append(bytes(event.data))
-            size += len(event.data)
-            if size > self._max_body_bytes:
-                raise self._too_long()
-        return head, b"".join(chunks)
+    def do_CONNECT(self) -> None:
+        """Refuse to be a proxy."""
+        self.send_error(403, "only requests to the APIs of models are captured: this is no proxy for other hosts")
 
-    def _next_event(self) -> object:
+    def _write(self, parts: Iterator[bytes]) -> None:
+        """Write a reply, whose stream may break off; then the client must not take it for whole."""
         while True:
-            event = self._http.next_event()
-            if event is not h11.NEED_DATA:
-                return event
-            if self._http.they_are_waiting_for_100_continue:
-                self._send(h11.InformationalResponse(status_code=100, headers=[]))
-            self._http.receive_data(self._client.recv(_READ_BYTES))
-
-    def _too_long(self) -> _RefusedRequestError:
-        return _RefusedRequestError(
-            413, f"the body of a captured request may have at most {self._max_body_bytes:,} bytes; send a shorter one"
-        )
-
-    # --- writing
-
-    def _write(self, reply: RawReply, *, closes: bool = False) -> None:
-        headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
-        headers += [(b"Connection", b"close")] if closes else []
-        self._send(h11.Response(status_code=reply.status, headers=headers, reason=reply.reason))
-        for chunk in reply.chunks() if reply.body is None else (reply.body,):
-            if chunk:
-                self._send(h11.Data(data=chunk))
-        self._send(h11.EndOfMessage())
-
-    def _send(self, event: h11.Event) -> None:
-        data = self._http.send(event)
-        if data:
             try:
-                self._client.sendall(data)
-            except OSError as error:
-                raise _HungUpError from error
+                part = next(parts, None)
+            except Exception as error:
+                self.server.on_error(error)
+                self.close_connection = True
+                return
+            if part is None:
+                return
+            self.wfile.write(part)
 
-    def _refuse(self, status: int, text: str) -> bool:
-        """Answer a request that was not read to its end, and close the connection."""
-        with suppress(h11.LocalProtocolError):
-            # Nothing can be answered where the reply has begun already.
-            self._write(RawReply(error_reply(status, text), ""), closes=True)
-        self._client.shutdown(socket.SHUT_WR)
-        deadline = time.monotonic() + _DRAIN_SECONDS
-        self._client.settimeout(_DRAIN_SECONDS)
-        while time.monotonic() < deadline and self._client.recv(_READ_BYTES):
-            pass
-        return False
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: the test sees the requests."""
 
 
 # Agents wait long for an answer, and give up by themselves.
 _TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"
-# More than any API takes.
-MAX_BODY_BYTES: Final = 100 * 2**20
 # The extension of a request that says where it was meant to go.
 _TARGET: Final = "chatprompt_target"
+# How often the listener looks whether it has to end.
+_POLL_SECONDS: Final = 0.05
 # How long `close` waits for the functions that answer requests.
 _CLOSING_SECONDS: Final = 10.0
 
@@ -211,29 +164,25 @@ class CaptureServer:
         *,
         is_live: bool = False,
         environment: Mapping[str, str] | None = None,
-        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self.errors: list[BaseException] = []
         self._handle = handle
         self._is_live = is_live
-        self._max_body_bytes = max_body_bytes
         # In a live run this key spends the user's money, so only the child process gets it.
         self._placeholder = f"placeholder-{secrets.token_hex(16)}"
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
         self._environment_before = dict(self._environment)
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._listener = _Listener(self._answer, self.errors.append)
+        self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         # Made for the first request that is forwarded.
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
-        self._connections: dict[threading.Thread, socket.socket] = {}
-        self._is_closed = False
-        self._waker, self._wakened = socket.socketpair()
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
-        self._thread = threading.Thread(target=self._accept, name="chatprompt-server", daemon=True)
-        self._thread.start()
+        self._cleanup.callback(self._listener.close)
+        serve = partial(self._listener.serve_forever, _POLL_SECONDS)
+        threading.Thread(target=serve, name="chatprompt-server", daemon=True).start()
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -307,57 +256,13 @@ class CaptureServer:
 
     def close(self) -> None:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
-        with self._lock:
-            if self._is_closed:
-                return
-            self._is_closed = True
-        self._waker.close()
-        self._thread.join()
-        # From here on no connection is added.
-        with self._lock:
-            connections = dict(self._connections)
-        for client in connections.values():
-            with suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
-        deadline = monotonic() + _CLOSING_SECONDS
-        for thread in connections:
-            thread.join(max(deadline - monotonic(), 0))
+        self._cleanup.close()
         if self._client is not None:
             self._client.close()
-        self._cleanup.close()
 
-    # --- threads
-
-    def _accept(self) -> None:
-        """Start a thread for each connection, until the server is closed."""
-        with self._listener, self._wakened, selectors.DefaultSelector() as selector:
-            selector.register(self._listener, selectors.EVENT_READ)
-            selector.register(self._wakened, selectors.EVENT_READ)
-            while all(key.fileobj is self._listener for key, _ in selector.select()):
-                with suppress(OSError):
-                    # The client may be gone already.
-                    self._start_connection(self._listener.accept()[0])
-
-    def _start_connection(self, client: socket.socket) -> None:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        thread = threading.Thread(target=self._serve, args=(client,), name="chatprompt-server-connection", daemon=True)
-        with self._lock:
-            self._connections[thread] = client
-        thread.start()
-
-    def _serve(self, client: socket.socket) -> None:
+    def _answer(self, received: _Handler, body: bytes) -> httpx.Response:
         try:
-            with client:
-                ServerConnection(client, self._answer, self.errors.append, self._max_body_bytes).serve()
-        finally:
-            with self._lock:
-                self._connections.pop(threading.current_thread(), None)
-
-    # --- answers
-
-    def _answer(self, head: h11.Request, body: bytes) -> httpx.Response:
-        try:
-            request = self._to_httpx(head, body)
+            request = self._to_httpx(received, body)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
@@ -365,13 +270,14 @@ class CaptureServer:
             # SDKs show a 404 at once; others they send again, some of them for minutes.
             return error_reply(404, str(error) or type(error).__name__)
 
-    def _to_httpx(self, head: h11.Request, body: bytes) -> httpx.Request:
+    def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
         dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
-        target = find_target(head.target.decode("ascii"), self.url)
+        target = find_target(received.path, self.url)
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in received.headers.items()]
         return httpx.Request(
-            head.method.decode("ascii"),
+            received.command,
             target.url,
-            headers=[(name, value) for name, value in head.headers if name not in dropped],
+            headers=[(name, value) for name, value in headers if name.lower() not in dropped],
             content=body,
             extensions={_TARGET: target},
         )

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpa
 from pydantic import NonNegativeFloat
 
 from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import RawContent, content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_setting, check_settings
 from pytest_chatprompt.providers.context import current_context
@@ -25,6 +27,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.process import ProcessResult
+
 
 # Agents work for minutes; this stops one that hangs.
 DEFAULT_TIMEOUT_SECONDS: Final = 900.0
@@ -107,18 +110,12 @@ class AgentProvider(ABC):
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
         """Build the command and the document for a request; start and write nothing.
 
-        Args:
-            request: the `question` and the files that the case names.
-            folder: temporary folder for files that the command mentions; it need not exist yet.
+        `folder` is a temporary folder for files that the command mentions; it need not exist yet.
         """
 
     @abstractmethod
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
-        """Read the answer from a finished process and the files that it wrote.
-
-        Args:
-            result: exit status and output of the command.
-            folder: the temporary folder that the command was built for.
+        """Read the answer from a finished process and the files that it wrote into the temporary folder.
 
         Raises:
             AgentError: the agent failed, or gave no answer.
@@ -154,12 +151,7 @@ class AgentProvider(ABC):
             return self.read_response(self.run(invocation.argv, folder, invocation.stdin), folder)
 
     def run(self, argv: Sequence[str], folder: Path, stdin: str | None = None) -> ProcessResult:
-        """Run a command with this agent's working folder, environment and timeout.
-
-        Args:
-            argv: the executable and its arguments.
-            folder: the working folder if `cwd` is not set.
-            stdin: the text of its standard input; `None` for an empty one.
+        """Run a command with this agent's working folder (`folder` if none is set), environment and timeout.
 
         Raises:
             AgentError: the command could not be started, or did not finish in time.
@@ -196,8 +188,24 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def _refuse_raw(request: ProviderRequest) -> None:
+    for message in request.chat_prompt or ():
+        for part in content_parts(message.content):
+            if isinstance(part, RawContent):
+                names = ", ".join(part.by_provider)
+                raise PayloadError(
+                    f"an agent takes nothing raw, and this is for {names} alone; leave it out",
+                    message_number=message.number,
+                )
+
+
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
-    """Build the document that an agent reads: links to the files it must read first, then the question."""
+    """Build the document that an agent reads: links to the files it must read first, then the question.
+
+    Raises:
+        PayloadError: a part or a message is raw, which only a vendor's API takes.
+    """
+    _refuse_raw(request)
     sections = []
     if request.input_files:
         sections.append(

@@ -10,7 +10,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.process import MAX_OUTPUT_BYTES, ProcessResult, read_answer, stderr_tail
+from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer, stderr_tail
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -24,7 +24,8 @@ _OUTPUT_FILE: Final = "output.md"
 class CLIProvider(AgentProvider):
     """Run an agent by a command of your own.
 
-    Each item of the command may contain placeholders:
+    Each item of the command may contain placeholders. A list of items, such as `["--file", "{files}"]`, is repeated as
+    a whole for each file:
 
     - `{prompt}`: the document.
     - `{prompt_file}`: path of a file that contains the document.
@@ -50,7 +51,7 @@ class CLIProvider(AgentProvider):
 
     def __init__(
         self,
-        command: Sequence[str] = (),
+        command: Sequence[str | Sequence[str]] = (),
         *,
         healthcheck: Sequence[str] | None = None,
         **settings: Unpack[AgentSettings],
@@ -58,12 +59,13 @@ class CLIProvider(AgentProvider):
         check_names(self, settings, AgentSettings)
         if isinstance(command, str) or not command:
             raise ValueError("CLIProvider: command must be a list of the executable and its arguments")
-        unknown = sorted({name for item in command for name in _PLACEHOLDER.findall(item)} - set(PLACEHOLDERS))
+        self.command = tuple(command)
+        placeholders = {name for items in self._items() for item in items for name in _PLACEHOLDER.findall(item)}
+        unknown = sorted(placeholders - set(PLACEHOLDERS))
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; the placeholders are {known}")
-        super().__init__(executable=command[0], **settings)
-        self.command = tuple(command)
+        super().__init__(executable=self._items()[0][0], **settings)
         self.healthcheck = None if healthcheck is None else tuple(healthcheck)
         self._is_healthy = healthcheck is None
 
@@ -78,9 +80,9 @@ class CLIProvider(AgentProvider):
             "eval_id": request.eval_case_id or "",
         }
         argv: list[str] = []
-        for item in self.command:
-            paths = request.input_files if "{files}" in item else (None,)
-            argv += [_fill(item, {**values, "files": str(path)}) for path in paths]
+        for items in self._items():
+            paths = request.input_files if any("{files}" in item for item in items) else (None,)
+            argv += [_fill(item, {**values, "files": str(path)}) for path in paths for item in items]
         stdin = None if self._uses("prompt") or self._uses("prompt_file") else prompt
         return AgentInvocation(tuple(argv), prompt, request.input_files, stdin=stdin)
 
@@ -104,19 +106,18 @@ class CLIProvider(AgentProvider):
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self._uses("output_file"):
-            if result.is_stdout_cut:
-                raise AgentError(
-                    f"{self.executable} printed more than {MAX_OUTPUT_BYTES:,} bytes, which is too long for an answer; "
-                    "if only a part of it is the answer, let the command write that to {output_file}"
-                )
             return ProviderResponse(text=result.stdout)
         output_path = folder / _OUTPUT_FILE
         if not output_path.is_file():
             raise AgentError(f"{self.executable} wrote no output file{stderr_tail(result.stderr)}")
         return ProviderResponse(text=read_answer(output_path, self.executable))
 
+    def _items(self) -> list[Sequence[str]]:
+        """The items of the command, each in a list with those that are repeated together."""
+        return [(item,) if isinstance(item, str) else item for item in self.command]
+
     def _uses(self, placeholder: str) -> bool:
-        return any(f"{{{placeholder}}}" in item for item in self.command)
+        return any(f"{{{placeholder}}}" in item for items in self._items() for item in items)
 
 
 def _fill(item: str, values: Mapping[str, str]) -> str:

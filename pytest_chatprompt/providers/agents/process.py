@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,23 +20,14 @@ from pytest_chatprompt.errors import AgentError
 if TYPE_CHECKING:
     import psutil
 
-# How much of an output or an answer is read into memory: 20 MiB, a thousand times a long answer of a model.
-MAX_OUTPUT_BYTES: Final = 20 * 2**20
+# How much an agent may print on each output, and how long an answer may be: ten thousand times a long one of a model.
+MAX_OUTPUT_BYTES: Final = 64 * 2**20
 _TAIL_LINES: Final = 10
 _TAIL_CHARACTERS: Final = 2000
-
-
-def read_end(file: IO[bytes]) -> tuple[str, bool]:
-    """Read the last `MAX_OUTPUT_BYTES` of a file as UTF-8, and whether it is longer; invalid bytes become U+FFFD."""
-    size = file_size(file)
-    start = max(size - MAX_OUTPUT_BYTES, 0)
-    # Neither moves nor uses the position of the file: the process that writes to it has the same one.
-    return os.pread(file.fileno(), size - start, start).decode(errors="replace"), start > 0
-
-
-def file_size(file: IO[bytes]) -> int:
-    """The current size of an open file in bytes; another process may write to it."""
-    return os.fstat(file.fileno()).st_size
+# How often a program is looked at: its time, the size of its output.
+_LOOK_SECONDS: Final = 0.1
+# How long what got SIGTERM may take until it gets SIGKILL; and that is given up then: what waits for a broken disk.
+_END_SECONDS: Final = 1.0
 
 
 def read_answer(path: Path, agent: str) -> str:
@@ -50,22 +40,16 @@ def read_answer(path: Path, agent: str) -> str:
 
 def stderr_tail(stderr: str) -> str:
     """Format the last lines of a standard error to append to an error message; `""` if it is blank."""
-    return output_tail(stderr, "standard error")
+    tail = "\n".join(stderr.strip()[-_TAIL_CHARACTERS:].splitlines()[-_TAIL_LINES:])
+    return f"; the end of its standard error:\n{tail}" if tail else ""
 
 
-def output_tail(text: str, name: str) -> str:
-    """Format the last lines of an output to append to an error message; `""` if it is blank."""
-    tail = "\n".join(text.strip()[-_TAIL_CHARACTERS:].splitlines()[-_TAIL_LINES:])
-    return f"; the end of its {name}:\n{tail}" if tail else ""
+def _read(file: IO[bytes]) -> str:
+    """Read an output as UTF-8; invalid bytes become U+FFFD."""
+    # Neither moves nor uses the position of the file: the process that writes to it has the same one.
+    return os.pread(file.fileno(), MAX_OUTPUT_BYTES, 0).decode(errors="replace")
 
 
-# How much a program may print, on both outputs together: one that never stops must not fill the disk.
-MAX_PRINTED_BYTES: Final = 2**30
-# How often a program is looked at: its time, the size of its output, what is left of it.
-_LOOK_SECONDS: Final = 0.1
-# After how many looks what got SIGTERM gets SIGKILL, and is given up: what waits for a broken disk cannot be killed.
-_LOOKS_BEFORE_KILL: Final = 10
-_MOST_LOOKS: Final = 60
 # Kills a process group as soon as its own parent is another process; ends with the group.
 _WATCHER: Final = """
 import os, sys, time
@@ -81,15 +65,13 @@ class ProcessResult:
 
     Args:
         returncode: the exit status; a negative number is the signal that killed the process, as in `subprocess`.
-        stdout: the standard output, decoded as UTF-8; invalid bytes become U+FFFD. Only the last 20 MiB are kept.
-        stderr: the standard error, decoded and cut in the same way.
-        is_stdout_cut: whether the standard output was longer than that, so that its beginning is missing.
+        stdout: the standard output, decoded as UTF-8; invalid bytes become U+FFFD.
+        stderr: the standard error, decoded in the same way.
     """
 
     returncode: int
     stdout: str
     stderr: str
-    is_stdout_cut: bool = False
 
     def exit_message(self, name: str, detail: str = "") -> str:
         """Describe for an error message how the process ended, with the end of its standard error."""
@@ -141,8 +123,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
             _end(agent, mark, keep_detached=keep_detached)
         if reason is not None:
             raise AgentError(f"{argv[0]} {reason}")
-        (text, is_cut), (errors, _) = read_end(stdout), read_end(stderr)
-        return ProcessResult(agent.returncode, text, errors, is_cut)
+        return ProcessResult(agent.returncode, _read(stdout), _read(stderr))
 
 
 @contextmanager
@@ -171,37 +152,32 @@ def _reason_to_kill(
     agent: subprocess.Popen[bytes], stdout: IO[bytes], stderr: IO[bytes], deadline: float, timeout_seconds: float
 ) -> str | None:
     """Wait until a program has ended, or has to; return why it has to, `None` if it has ended."""
-    while agent.poll() is None:
+    while True:
+        has_ended = agent.poll() is not None
+        if any(os.fstat(file.fileno()).st_size > MAX_OUTPUT_BYTES for file in (stdout, stderr)):
+            return f"printed more than {MAX_OUTPUT_BYTES:,} bytes and was killed{stderr_tail(_read(stderr))}"
+        if has_ended:
+            return None
         if monotonic() >= deadline:
-            tail = stderr_tail(read_end(stderr)[0])
-            return f"did not finish within {timeout_seconds:g} s and was killed{tail}"
-        if file_size(stdout) + file_size(stderr) > MAX_PRINTED_BYTES:
-            is_stdout = file_size(stdout) > file_size(stderr)
-            name, file = ("standard output", stdout) if is_stdout else ("standard error", stderr)
-            tail = output_tail(read_end(file)[0], name)
-            return f"printed more than {MAX_PRINTED_BYTES:,} bytes and was killed{tail}"
+            return f"did not finish within {timeout_seconds:g} s and was killed{stderr_tail(_read(stderr))}"
         with suppress(subprocess.TimeoutExpired):
             agent.wait(_LOOK_SECONDS)
-    return None
 
 
 def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: bool) -> None:
     """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs."""
     import psutil  # noqa: PLC0415 - it takes time, and only runs that start an agent need it
 
-    asked: set[psutil.Process] = set()
-    for look in range(_MOST_LOOKS):
-        # It may start others meanwhile.
-        running = set(_find_running(agent.pid if agent else 0, "" if keep_detached and agent else mark))
-        is_late = look >= _LOOKS_BEFORE_KILL
-        for process in running if is_late else running - asked:
-            # Nothing is signalled if the id belongs to another process by now.
-            with suppress(psutil.Error):
-                process.send_signal(signal.SIGKILL if is_late else signal.SIGTERM)
+    # Twice, since what gets SIGTERM may start others.
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        running = list(_find_running(agent.pid if agent else 0, "" if keep_detached and agent else mark))
         if not running:
             break
-        asked |= running
-        time.sleep(_LOOK_SECONDS)
+        for process in running:
+            # Nothing is signalled if the id belongs to another process by now.
+            with suppress(psutil.Error):
+                process.send_signal(number)
+        psutil.wait_procs(running, timeout=_END_SECONDS)
     if agent is not None:
         agent.poll()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 import threading
-import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
-from http.cookiejar import CookieJar
-from typing import Any, Final
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import lru_cache, partial
+from typing import Any, Final, Self
 
 import httpx
 
@@ -80,7 +78,12 @@ def parsed_url(url: str) -> httpx.URL:
 
 def trusted_certificates() -> ssl.SSLContext:
     """The certificates that httpx trusts by the environment; reading them takes longer than most requests."""
-    return _read_certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+    # Else each of many threads that begin together reads them.
+    with _certificates_lock:
+        return _read_certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+
+
+_certificates_lock: Final = threading.Lock()
 
 
 @lru_cache(maxsize=1)
@@ -112,10 +115,6 @@ class HTTPClient:
         self._vendor = vendor
         self._auth = _Credentials(authorize)
         self._redact = redact
-        self._cookies = CookieJar()
-        self._in_flight: set[Cancellation] = set()
-        self._is_cancelled = False
-        self._lock = threading.Lock()
 
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply, of any status.
@@ -131,8 +130,7 @@ class HTTPClient:
             replay = current_context().replay
             if replay is None:
                 return send()
-            headers = {**_HEADERS, **self.model_headers(url, content)}
-            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=headers), send)
+            response = replay(self.unsigned_request(url, content), send)
             response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
@@ -141,36 +139,31 @@ class HTTPClient:
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
 
-    def model_headers(self, url: str, content: bytes) -> dict[str, str]:
-        """The headers that the provider adds to a request and that change what the model does; nothing is signed."""
+    def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
+        """A request without credentials: of the provider's headers it has those that change what the model does."""
+        request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
         with use_context(SendContext(is_offline=True)):
-            request = httpx.Request("POST", parsed_url(url), content=content)
-            return model_headers(httpx.Headers(self._auth.authorize(request)).raw)
+            headers = self._auth.authorize(request).items()
+        request.headers.update(model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers))
+        return request
 
     def _send(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
-        # Offline runs need neither it nor httpcore.
-        from pytest_chatprompt.providers.http.connections import open_client  # noqa: PLC0415
-
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
-        extensions = {PROVIDER_EXTENSION: self._provider}
-        try:
-            with (
-                open_client(trusted_certificates(), self._cookies, timeout_seconds, cancellation) as client,
-                client.stream(
-                    "POST",
-                    url,
-                    content=content,
-                    headers=_HEADERS,
-                    auth=self._auth,
-                    timeout=timeout,
-                    extensions=extensions,
-                ) as reply,
-            ):
-                body = self._read_body(reply)
-        except httpx.TimeoutException as error:
-            raise APIConnectionError(
-                f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
-            ) from error
+        with _Deadline(timeout_seconds, cancellation) as deadline:
+            extensions = {PROVIDER_EXTENSION: self._provider, "trace": deadline.trace}
+            try:
+                with (
+                    _new_client(self._auth, timeout) as client,
+                    client.stream("POST", url, content=content, extensions=extensions) as reply,
+                ):
+                    body = self._read_body(reply)
+                if deadline.is_over:
+                    # A body without a length ends where its connection does.
+                    raise httpx.ReadTimeout("the request took too long")
+            except httpx.TransportError as error:
+                if deadline.is_over or isinstance(error, httpx.TimeoutException):
+                    raise APIConnectionError(f"{self._vendor} did not answer within {timeout_seconds:.3g} s") from error
+                raise
         # The bytes are decoded already: with this header httpx would decode them again.
         headers = [(name, value) for name, value in reply.headers.multi_items() if name != "content-encoding"]
         return httpx.Response(
@@ -179,24 +172,10 @@ class HTTPClient:
 
     def _read_body(self, reply: httpx.Response) -> bytes:
         """Read the body of a reply that streams, and decompress no more of it than may be kept."""
-        if reply.is_stream_consumed:
-            # It is that of a mock.
-            return reply.content
-        encoding = reply.headers.get("content-encoding", "").strip().lower()
-        is_compressed = encoding in ("gzip", "x-gzip", "deflate")
-        decompressor: Any = None
-        received, body = 0, bytearray()
-        for chunk in reply.iter_raw():
-            received += len(chunk)
-            if is_compressed:
-                try:
-                    decompressor = decompressor or _decompressor(encoding, chunk)
-                    body += decompressor.decompress(chunk, MAX_REPLY_BYTES - len(body) + 1)
-                except zlib.error as error:
-                    raise httpx.DecodingError(str(error)) from error
-            else:
-                body += chunk
-            if max(received, len(body)) > MAX_REPLY_BYTES:
+        body = bytearray()
+        for chunk in reply.iter_bytes():
+            body += chunk
+            if len(body) > MAX_REPLY_BYTES:
                 raise UnreadableReplyError(
                     f"{self._vendor} at {reply.request.url.host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
                     "MiB, which is too long to be read; something other than the API may answer there",
@@ -204,41 +183,51 @@ class HTTPClient:
                 )
         return bytes(body)
 
-    @contextmanager
-    def in_flight(self) -> Iterator[Cancellation]:
-        """Have a request in flight in this block, with all its tries; gives what cancels it."""
-        cancellation = current_context().cancellation or Cancellation()
-        with self._lock:
-            self._in_flight.add(cancellation)
-            if self._is_cancelled:
-                cancellation.cancel()
-        try:
-            yield cancellation
-        finally:
-            with self._lock:
-                self._in_flight.discard(cancellation)
 
-    def cancel(self) -> None:
-        """End the requests in flight in all threads, and refuse new ones until `close` is called."""
-        with self._lock:
-            self._is_cancelled = True
-            for cancellation in self._in_flight:
-                cancellation.cancel()
-
-    def close(self) -> None:
-        """Accept requests again after `cancel`; those in flight go on."""
-        self._is_cancelled = False
-
-
-def _decompressor(encoding: str, first: bytes) -> Any:
-    """What decompresses gzip, or deflate: that is zlib's format, and for some servers raw deflate."""
-    if encoding != "deflate":
-        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+def _new_client(auth: httpx.Auth, timeout: httpx.Timeout) -> httpx.Client:
+    """A client for one request: an open connection would evade what refuses new ones."""
+    new_client = partial(httpx.Client, verify=trusted_certificates(), headers=_HEADERS, auth=auth, timeout=timeout)
     try:
-        zlib.decompressobj().decompress(first, 1)
-    except zlib.error:
-        return zlib.decompressobj(-zlib.MAX_WBITS)
-    return zlib.decompressobj()
+        return new_client()
+    except KeyError:
+        # httpx looks through the environment, from which pytest removes a variable at the end of each test.
+        return new_client()
+
+
+class _Deadline:
+    """Ends a request when its time is over, at any step; httpx has a limit for each step, such as one read.
+
+    Attributes:
+        is_over: whether the time is over.
+    """
+
+    def __init__(self, seconds: float, cancellation: Cancellation) -> None:
+        self.is_over = False
+        self._cancellation = cancellation
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+        self._handle: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._cancellation.use(None)
+        if self._handle is not None:
+            self._handle.close()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take the connection once it is there (https://www.encode.io/httpcore/extensions/#trace)."""
+        if event.endswith("connect_tcp.complete"):
+            # TLS takes the connection away from its socket object; a second one ends it all the same.
+            self._handle = info["return_value"].get_extra_info("socket").dup()
+            self._cancellation.use(self._handle)
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._cancellation.shut_down()
 
 
 class _Credentials(httpx.Auth):

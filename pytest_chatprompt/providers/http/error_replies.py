@@ -17,6 +17,8 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
+import httpx
+
 from pytest_chatprompt.errors import (
     APIStatusError,
     AuthenticationError,
@@ -28,7 +30,7 @@ from pytest_chatprompt.errors import (
     QuotaError,
     RateLimitError,
 )
-from pytest_chatprompt.providers.response import load_json
+from pytest_chatprompt.providers.response import decode_text, load_json
 
 # A code of our own, for errors that say only in their text that no quota or credit is left.
 NO_QUOTA_CODE: Final = "(no quota)"
@@ -37,15 +39,6 @@ _NO_CREDIT_TEXT: Final = re.compile(
     r"credit balance is too low|reached your (specified )?(workspace )?API usage limits|Too many tokens per day"
 )
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
-
-
-class ErrorReply(NamedTuple):
-    """An HTTP reply with a status other than 2xx; its headers are by lower-case name."""
-
-    status: int
-    reason: str
-    headers: Mapping[str, str]
-    text: str
 
 
 class ErrorBody(NamedTuple):
@@ -65,17 +58,18 @@ class ErrorBody(NamedTuple):
     filtered: tuple[str, ...] = ()
 
 
-def parse_error_body(reply: ErrorReply) -> ErrorBody:
+def parse_error_body(reply: httpx.Response) -> ErrorBody:
     """Read the body of an error reply; of an unknown shape, such as a proxy's HTML, the whole text is `message`."""
+    text = decode_text(reply.content).strip()
     try:
-        data = load_json(reply.text)
+        data = load_json(text)
     except ValueError:
-        return ErrorBody(reply.text.strip())
+        return ErrorBody(text)
     # Gemini wraps errors of streams in a list, and some of its gateways all errors.
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
-        return ErrorBody(reply.text.strip())
+        return ErrorBody(text)
     error = data.get("error")
     error = error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else data
     # AWS writes it in either way, and the code into a header.
@@ -83,7 +77,7 @@ def parse_error_body(reply: ErrorReply) -> ErrorBody:
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
     request_id = data.get("request_id")
     return ErrorBody(
-        message=message if isinstance(message, str) and message else reply.text.strip(),
+        message=message if isinstance(message, str) and message else text,
         codes=tuple(dict.fromkeys((*_aws_codes(reply.headers, data), *_codes(error, details)))),
         request_id=request_id if isinstance(request_id, str) else None,
         retry_delay_seconds=next(_retry_delays(details), None),
@@ -223,14 +217,14 @@ _KINDS: Final = (
 )
 
 
-def error_from_reply(reply: ErrorReply, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
+def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
     """Make the error for a reply; `redact` removes the key from a text of the API, and shortens it."""
     body = parse_error_body(reply)
-    kind = next(kind for kind in _KINDS if kind.matches(reply.status, body))
+    kind = next(kind for kind in _KINDS if kind.matches(reply.status_code, body))
     message = redact(body.message)
     code = next((code for code in body.codes if code != NO_QUOTA_CODE), None)
     request_id = next((reply.headers[name] for name in _REQUEST_ID_HEADERS if name in reply.headers), body.request_id)
-    head = " ".join(filter(None, (context.vendor, "answered", str(reply.status), redact(reply.reason))))
+    head = " ".join(filter(None, (context.vendor, "answered", str(reply.status_code), redact(reply.reason_phrase))))
     filtered = f" Filtered: {redact(', '.join(body.filtered))}." if body.filtered else ""
     retry_after_seconds = _retry_after_seconds(reply.headers, body)
     retry_after = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
@@ -240,7 +234,7 @@ def error_from_reply(reply: ErrorReply, context: ErrorContext, redact: Callable[
     text = f"{head}: {message or '(an empty body)'}\n{advice}{filtered}"
     return kind.error_class(
         f"{text}\n({redact(details)})" if details else text,
-        status=reply.status,
+        status=reply.status_code,
         message=message,
         code=code and redact(code),
         request_id=request_id and redact(request_id),

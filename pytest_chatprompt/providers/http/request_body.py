@@ -6,6 +6,7 @@ What data cannot tell exactly is shown as its text: JSON with a repeated key, or
 from __future__ import annotations
 
 import base64
+import gzip
 import re
 import zlib
 from collections.abc import Mapping
@@ -25,8 +26,6 @@ _OTHER_FORMS: Final = ({BINARY_KEY}, {BINARY_KEY, ENCODING_KEY}, {PARTS_KEY}, {P
 _MAX_DEPTH: Final = MAX_DEPTH + 50
 _BOUNDARY: Final = re.compile(r"multipart/([^;\s]+)\s*;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
 _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
-# What tells zlib which header to expect.
-_WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
 
 def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
@@ -142,17 +141,11 @@ def _base64(content: bytes) -> dict[str, str]:
 
 def _decompress(content: bytes, encoding: str) -> bytes | None:
     """Decompress a body: gzip's bytes hold a time and differ between versions; `None` if all of it cannot be read."""
-    if encoding not in _WINDOW_BITS:
+    try:
+        if encoding == "gzip":
+            return gzip.decompress(content)
+        stream = zlib.decompressobj()
+        text = stream.decompress(content) if encoding == "deflate" else b""
+    except (OSError, EOFError, zlib.error):
         return None
-    decompressed = b""
-    # gzip may consist of several members (https://www.rfc-editor.org/rfc/rfc1952#section-2.2).
-    while content:
-        member = zlib.decompressobj(_WINDOW_BITS[encoding])
-        try:
-            decompressed += member.decompress(content)
-        except zlib.error:
-            return None
-        content = member.unused_data
-        if not member.eof or (content and encoding != "gzip"):
-            return None
-    return decompressed
+    return text if stream.eof and not stream.unused_data else None

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pytest_chatprompt.errors import (
     APIConnectionError,
@@ -21,9 +21,6 @@ from pytest_chatprompt.errors import (
     UnreadableReplyError,
 )
 from pytest_chatprompt.providers.context import Cancellation, current_context
-
-if TYPE_CHECKING:
-    import tenacity
 
 DEFAULT_MAX_RETRIES: Final = 5
 # An API that asks for more than this says "not now", and an answer is not worth the wait (openai-python agrees).
@@ -75,50 +72,33 @@ def send_with_retries(
     """Send a request, and again after each error that may pass; gives the result and how often it was sent again."""
     if current_context().is_offline:
         return send_once(), 0
-    # Offline runs need none of it.
-    import tenacity  # noqa: PLC0415
-
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
-
-    def attempt() -> T:
+    retries = 0
+    while True:
         shared_pause.wait(cancellation, deadline)
         try:
-            return send_once()
+            return send_once(), retries
         except ProviderError as error:
             if cancellation.cancelled.is_set():
                 # This run broke off the reply, not the API.
                 raise RequestCancelledError from error
-            raise
+            error.retries = retries
+            if not is_retryable(error):
+                raise
+            seconds = _wait_seconds(error, retries)
+            if isinstance(error, RateLimitError):
+                shared_pause.pause_for(seconds)
+            if retries == max_retries or time.monotonic() + seconds >= deadline:
+                raise
+        cancellation.cancelled.wait(seconds)
+        retries += 1
 
-    def wait_seconds(state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome is not None else None
-        retry_after = error.retry_after_seconds if isinstance(error, APIStatusError) else None
-        backoff = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_MAX_BACKOFF_SECONDS)
-        seconds = backoff(state) if retry_after is None else retry_after
-        if isinstance(error, RateLimitError):
-            shared_pause.pause_for(seconds)
-        return seconds
 
-    def comes_too_late(state: tenacity.RetryCallState) -> bool:
-        return time.monotonic() + state.upcoming_sleep >= deadline
-
-    # Its type says that it can be joined with its own kind only; any function will do.
-    stop: Any = tenacity.stop_after_attempt(max_retries + 1)
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(is_retryable),
-        wait=wait_seconds,
-        stop=stop | comes_too_late | tenacity.stop_when_event_set(cancellation.cancelled),
-        sleep=tenacity.sleep_using_event(cancellation.cancelled),
-        reraise=True,
-    )
-    try:
-        result = retrying(attempt)
-    except RequestCancelledError:
-        raise
-    except ProviderError as error:
-        error.retries = retrying.statistics["attempt_number"] - 1
-        raise
-    return result, retrying.statistics["attempt_number"] - 1
+def _wait_seconds(error: ProviderError, retries: int) -> float:
+    """How long to wait until a request is sent again: as the API asks for, else longer from try to try."""
+    if isinstance(error, APIStatusError) and error.retry_after_seconds is not None:
+        return error.retry_after_seconds
+    return random.uniform(0, min(_FIRST_WAIT_SECONDS * 2**retries, _MAX_BACKOFF_SECONDS))  # noqa: S311 - no secret
 
 
 def is_retryable(error: BaseException) -> bool:

@@ -18,6 +18,7 @@
  * @property {number | null} cost_usd
  * @property {number | null} latency_seconds
  * @property {number} retries
+ * @property {number} requests
  * @property {boolean} is_replayed
  */
 /** @typedef {{rate: string, attempts: {number: number, outcome: string, problem: string, response: Answer | null, checks: Check[]}[]}} Repeats */
@@ -27,6 +28,7 @@
  * @property {string[]} [findings]
  * @property {string[]} [adjustments]
  * @property {Answer} [response]
+ * @property {Answer[]} [answers] of an application that asked several times, which the response sums up
  * @property {Check[]} [checks]
  * @property {Repeats} [repeats]
  * @property {{message: string, path: string, line: number}} [error]
@@ -35,9 +37,12 @@
  * @property {Side} [sent]
  * @property {{place: string, lines: string[]}[]} [hunks]
  * @property {string} [accept]
+ * @property {CaseBody & {outcome: string}} [before] in an earlier run, that this one is compared with
  */
 
 const LONGEST_TEXT = 20000;
+// Of long equal parts of a changed line, in the list of changes.
+const SHOWN_AROUND = 120;
 const NEXT_TEXT = 200000;
 const MOST_ROWS = 1500;
 // Equal lines around a change that stay in sight, and how many in a row are worth a button.
@@ -79,6 +84,9 @@ function visible(text) {
   fragment.append(text.slice(start));
   return fragment;
 }
+
+/** @param {string} text */
+const visibleText = (text) => visible(text).textContent || "";
 
 /** @param {string} text */
 const isolated = (text) => make("bdi", {}, visible(text));
@@ -191,11 +199,34 @@ function lineView(line, side, isEqual) {
 }
 
 /**
+ * The lines of a change; of long lines what is around the changed words.
+ * @param {string | undefined} before
+ * @param {string | undefined} after
+ */
+function changeView(before, after) {
+  if (before === undefined || after === undefined) {
+    const turn = { role: "", parts: [before ?? after ?? ""] };
+    return oneSide(turn, after === undefined ? "before" : "after");
+  }
+  return sidesView(before, after, (line) => line && line.map((piece, at) => ({ ...piece, text: piece.equal ? middleCut(piece.text, at > 0, at < line.length - 1) : piece.text })));
+}
+
+/** An equal part of a line without what is far from a change. @param {string} text @param {boolean} isAfter @param {boolean} isBefore a change */
+function middleCut(text, isAfter, isBefore) {
+  const start = isAfter ? SHOWN_AROUND : 0;
+  const end = isBefore ? SHOWN_AROUND : 0;
+  if (text.length <= start + end + SHOWN_AROUND) return text;
+  // Whole words, where there are blanks.
+  return `${text.slice(0, start).replace(/\s\S*$/, "")}…${text.slice(text.length - end).replace(/^\S*\s/, "")}`;
+}
+
+/**
  * Two texts side by side, long equal parts folded.
  * @param {string} before
  * @param {string} after
+ * @param {(line: Marked | null) => Marked | null} shown of a line
  */
-function sidesView(before, after) {
+function sidesView(before, after, shown = (line) => line) {
   const element = make("div", { class: "sides" });
   const rows = compareTexts(before, after);
   const isNear = rows.map(() => false);
@@ -208,7 +239,7 @@ function sidesView(before, after) {
     const fragment = document.createDocumentFragment();
     const stop = Math.min(end, start + MOST_ROWS);
     for (const row of rows.slice(start, stop)) {
-      fragment.append(lineView(row.before, "before", row.equal), lineView(row.after, "after", row.equal));
+      fragment.append(lineView(shown(row.before), "before", row.equal), lineView(shown(row.after), "after", row.equal));
     }
     if (stop < end) fragment.append(foldButton(stop, end, `Show the next of ${count(end - stop, "line")}`));
     return fragment;
@@ -353,15 +384,35 @@ function payloadView(body) {
 
 /** @param {{entry: Entry, body: CaseBody}[]} opened all providers of a case */
 function answersView(opened) {
-  const columns = opened.filter(({ body }) => body.response).map(answerView);
+  const columns = opened.filter(({ body }) => body.response || body.before?.response).map((one) => (one.body.before ? comparedAnswers(one) : answerView(one)));
   if (!columns.length) return null;
   return make("section", { class: "answers", "aria-label": "Answers" }, make("h3", {}, columns.length > 1 ? "Answers" : "Answer"), make("div", { class: "columns" }, ...columns));
 }
 
+/** The answers of two runs: their texts beside each other, below each what its checks said. @param {{entry: Entry, body: CaseBody}} opened */
+function comparedAnswers({ entry, body }) {
+  const before = /** @type {CaseBody & {outcome: string}} */ (body.before);
+  const [old, now] = [before, body].map((side) => (side.response ? answerText(side.response) : ""));
+  const sides = [before, body].map((side) => {
+    const parts = side.repeats ? repeatsView(side.repeats, side.checks) : side.response ? answerParts(side.response, side.checks).slice(-2) : [];
+    return make("div", {}, ...parts, side.error && make("p", { class: "problem" }, isolated(side.error.message)));
+  });
+  return make(
+    "article",
+    { class: "answer compared" },
+    make("h4", {}, isolated(entry.provider || "answer"), make("span", {}, badge(before.outcome), " → ", badge(entry.outcome))),
+    old === now ? make("div", {}, make("p", { class: "calm" }, "The answer is the same."), longText(now)) : sidesView(old, now),
+    make("div", { class: "both" }, ...sides)
+  );
+}
+
+/** @param {Answer} answer */
+const answerText = (answer) => [...(answer.text ? [answer.text] : []), ...answer.tool_calls.map((call) => partText({ ...callPart(call), id: "" }))].join("\n");
+
 /** @param {{entry: Entry, body: CaseBody}} opened */
 function answerView({ entry, body }) {
   const answer = /** @type {Answer} */ (body.response);
-  const parts = body.repeats ? repeatsView(body.repeats, body.checks) : answerParts(answer, body.checks);
+  const parts = body.repeats ? repeatsView(body.repeats, body.checks) : body.answers ? applicationView(answer, body.answers) : answerParts(answer, body.checks);
   return make(
     "article",
     { class: "answer" },
@@ -385,15 +436,31 @@ function repeatsView(repeats, checks) {
   return [make("p", {}, repeats.rate), ...attempts, checksView(checks)];
 }
 
+/** Each answer that an application got, and what all of them took. @param {Answer} total @param {Answer[]} answers */
+function applicationView(total, answers) {
+  const each = answers.map((answer, number) => {
+    const summary = make("summary", {}, `Answer ${number + 1} of ${answers.length}`);
+    return make("details", { class: "attempt", open: true }, summary, ...answerParts(answer, undefined));
+  });
+  return [...each, usageView(total)];
+}
+
 /**
  * An answer, what its checks said, and what it took.
  * @param {Answer} answer
  * @param {Check[] | undefined} checks
  */
 function answerParts(answer, checks) {
+  const calls = answer.tool_calls.map((call) => partView(callPart(call)));
+  return [answer.text ? longText(answer.text) : !calls.length && make("p", { class: "calm" }, "no text"), ...calls, checksView(checks), usageView(answer)];
+}
+
+/** What an answer took. @param {Answer} answer */
+function usageView(answer) {
   const facts = make("dl", { class: "usage" });
   /** @type {[string, number | string | null, string][]} */
   const rows = [
+    ["Requests", answer.requests === 1 ? null : answer.requests, ""],
     ["Latency", answer.latency_seconds === null ? null : answer.latency_seconds.toFixed(2), " s"],
     ["Tokens in", answer.input_tokens, ""],
     ["from the cache", answer.cache_read_tokens || null, ""],
@@ -407,12 +474,14 @@ function answerParts(answer, checks) {
   for (const [name, value, unit] of rows) {
     if (value !== null && value !== "") facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, isolated(typeof value === "number" ? value.toLocaleString("en") : value), unit)));
   }
-  const calls = answer.tool_calls.map((call) => {
-    const called = call?.function || call || {};
-    const text = typeof called.arguments === "string" ? called.arguments : JSON.stringify(called.arguments ?? {});
-    return partView({ kind: "call", name: String(called.name ?? ""), id: String(call?.id ?? ""), text });
-  });
-  return [answer.text ? longText(answer.text) : !calls.length && make("p", { class: "calm" }, "no text"), ...calls, checksView(checks), facts];
+  return facts;
+}
+
+/** @param {any} call in the shape of OpenAI's chat completions */
+function callPart(call) {
+  const called = call?.function || call || {};
+  const text = typeof called.arguments === "string" ? called.arguments : JSON.stringify(called.arguments ?? {});
+  return { kind: "call", name: String(called.name ?? ""), id: String(call?.id ?? ""), text };
 }
 
 /** What the checks said, those that do not pass first. @param {Check[] | undefined} checks */

@@ -12,27 +12,44 @@
  * @property {string} [state]
  * @property {string} [renamed]
  * @property {number[]} [changes]
+ * @property {string} [kind] of a comparison: what became of it
+ * @property {string[]} [answers] of a comparison: both in a line each, if they differ
+ * @property {string} [answer] its beginning
+ * @property {string} [facts] what it took, in words
  * @property {number} block
  * @property {number} at
- * @property {number} number its place in the index
  * @property {string} names what it is called, in small letters
+ * @property {string} [text] what is searched of it, once it was
  */
-/** @typedef {{entries: Entry[], name: string, row: HTMLElement | null}} Case one row: a case with all of its providers */
+/** @typedef {{removed?: string, added?: string, moved?: string}} Change its lines */
+/** @typedef {{entries: Entry[], name: string, group: string, row: HTMLElement | null}} Case one row: a case with all of its providers */
+/** @typedef {{title: string, change: number, size: number, row: HTMLElement | null}} Group a row that says what the cases below it share */
 
 // Rows beside those in sight, so that scrolling and the tab key find them; others replace them once few of them are left.
 const SPARE_ROWS = 24;
 const LEAST_SPARE_ROWS = 8;
-// While texts are still unpacked, a search shows what it has found so often.
-const NEXT_MILLISECONDS = 400;
+// Cases of the table of providers that are shown at first, and with each click.
+const GRID_ROWS = 30;
+// So long the page may be busy before it answers keys and scrolling again.
+const BUSY_MILLISECONDS = 12;
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
 /** @type {Case[]} */
 let cases = [];
-let entryCount = 0;
+/** @type {Entry[]} in the order of the run, as they stand in the blocks */
+let entries = [];
 /** @type {Case[]} those that the filters leave */
 let shownCases = [];
+/** @type {(Case | Group)[]} the same with what groups them */
+let shownRows = [];
+/** @type {Change[]} */
+let changes = [];
+/** @type {string[]} */
+let providers = [];
+let gridRows = GRID_ROWS;
+let hasSeveralFiles = false;
 /** @type {Map<string, {entry: Entry, case: Case}>} */
 const byLink = new Map();
 /** @type {Promise<CaseBody[]>[]} */
@@ -46,19 +63,27 @@ let openCase = null;
 /** @type {Case | null} where the keys stand */
 let cursor = null;
 
-/** @param {number} number @returns {Promise<CaseBody[]>} */
-function readBlock(number) {
-  return (blocks[number] ??= unpack(document.getElementsByClassName("block")[number]));
+/** @param {Element} element @returns {Promise<any>} */
+async function unpack(element) {
+  const text = atob(element.textContent || "");
+  const packed = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) packed[at] = text.charCodeAt(at);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
 }
 
 /** @param {Entry} entry @returns {Promise<CaseBody>} */
-async function readBody(entry) {
-  const body = (await readBlock(entry.block))[entry.at];
-  for (const name of /** @type {const} */ (["sent", "stored"])) {
-    const side = body[name];
-    if (side) side.payload ??= await readText(entry.number, name);
-  }
-  return body;
+async function readBody({ block, at }) {
+  blocks[block] ??= unpack(document.getElementsByClassName("block")[block]);
+  return (await blocks[block])[at];
+}
+
+/** What is searched of a case beside its names, in small letters. @param {CaseBody} body */
+function searchedText(body) {
+  const attempts = body.repeats?.attempts || [];
+  const checks = [body, ...attempts].flatMap((one) => one.checks || []).map((check) => `${check.text} ${check.reason}`);
+  const answers = [body.response, ...(body.answers || []), ...attempts.map((attempt) => attempt.response)].map((answer) => answer?.text);
+  return [body.stored?.payload, body.sent?.payload, ...answers, ...checks, body.error?.message].join("\n").toLowerCase();
 }
 
 /** @param {string} id */
@@ -67,7 +92,7 @@ const linkOf = (id) => encodeURIComponent(id.replace(/\p{Cs}/gu, "\ufffd"));
 /** @param {Entry} entry */
 const isChanged = (entry) => entry.state === "different" || entry.state === "new";
 /** @param {Entry} entry */
-const needsAttention = (entry) => isChanged(entry) || entry.outcome === "failed" || entry.outcome === "error";
+const needsAttention = (entry) => (entry.kind ? entry.kind !== "same" : isChanged(entry) || entry.outcome === "failed" || entry.outcome === "error");
 
 // --- the list
 
@@ -78,37 +103,69 @@ function groupCases(entries) {
   for (const entry of entries) {
     const key = entry.case ? `${entry.path}\n${entry.case}` : entry.id;
     const name = entry.case || entry.id.replace(/^.*?::/s, "");
-    const found = groups.get(key) || { entries: [], name, row: null };
+    const found = groups.get(key) || { entries: [], name, group: "", row: null };
     found.entries.push(entry);
     groups.set(key, found);
     byLink.set(linkOf(entry.id), { entry, case: found });
   }
-  // What needs a look stands first, each part in the order of the run.
   const all = [...groups.values()];
-  return [...all.filter((one) => one.entries.some(needsAttention)), ...all.filter((one) => !one.entries.some(needsAttention))];
+  for (const one of all) one.group = groupOf(one);
+  // Sorting keeps the order of the run within each group.
+  return all.sort((one, other) => groupRank(one) - groupRank(other));
+}
+
+// In this order after those that have a change.
+const GROUPS = ["worse", "better", "changed", "new", "renamed", "error", "failed", "same", "passed", "skipped"];
+
+/** What groups a case: its first change, or else the mark that asks most for a look. @param {Case} one */
+function groupOf(one) {
+  const numbers = one.entries.flatMap((entry) => (entry.kind ? [] : entry.changes || []));
+  if (numbers.length) return String(Math.min(...numbers));
+  const marks = one.entries.map(markOf);
+  return GROUPS.find((mark) => marks.includes(mark)) || "";
+}
+
+/** @param {Case} one */
+const groupRank = (one) => (/^\d/.test(one.group) ? Number(one.group) : changes.length + GROUPS.indexOf(one.group));
+
+/** The cases with a row before those of each group. @param {Case[]} found @returns {(Case | Group)[]} */
+function withGroups(found) {
+  const sizes = new Map();
+  for (const { group } of found) sizes.set(group, (sizes.get(group) || 0) + 1);
+  if (sizes.size < 2 && !changes.length) return found;
+  return found.flatMap((one, at) => {
+    if (at && found[at - 1].group === one.group) return [one];
+    const change = /^\d/.test(one.group) ? Number(one.group) : -1;
+    return [{ title: change < 0 ? one.group : `change ${change + 1}`, change, size: sizes.get(one.group), row: null }, one];
+  });
 }
 
 /** @param {Entry} entry */
-const markOf = (entry) => (entry.renamed ? "renamed" : isChanged(entry) ? (entry.state === "new" ? "new" : "changed") : entry.outcome);
+const markOf = (entry) => entry.kind || (entry.renamed ? "renamed" : isChanged(entry) ? (entry.state === "new" ? "new" : "changed") : entry.outcome);
+
+/** A mark with its word for who does not see it. @param {Entry} entry @param {string} name */
+const markView = (entry, name = "") => make("span", { class: `mark ${markOf(entry)}` }, make("span", { class: "sr" }, ` ${name} ${markOf(entry)}`));
 
 /** @param {Case} one */
 function makeRow(one) {
-  const marks = make("span", { class: "marks" });
-  for (const entry of one.entries) {
-    const mark = markOf(entry);
-    marks.append(make("span", { class: `mark ${mark}` }, entry.provider ? isolated(entry.provider) : "", make("span", { class: entry.provider ? "sr" : "" }, ` ${mark}`)), " ");
-  }
+  const marks = make("span", { class: "marks" }, ...one.entries.map((entry) => markView(entry, visibleText(entry.provider || ""))));
   const first = one.entries.find(needsAttention) || one.entries[0];
-  const link = make("a", { href: `#case=${linkOf(first.id)}` }, make("span", { class: "name" }, isolated(one.name)), " ", make("span", { class: "where" }, isolated(first.path)), " ", marks);
-  return make("li", {}, link);
+  const where = hasSeveralFiles && make("span", { class: "where" }, isolated(first.path));
+  return make("li", {}, make("a", { href: `#case=${linkOf(first.id)}` }, make("span", { class: "name" }, isolated(one.name)), " ", where, " ", marks));
+}
+
+/** @param {Group} group */
+function makeGroupRow({ title, change, size }) {
+  const name = change < 0 ? title : make("a", { href: `#change=${change + 1}` }, title);
+  return make("li", { class: "group" }, make("span", {}, name, ` · ${size.toLocaleString("en")}`));
 }
 
 /** The rows in sight with others around them. @param {number} spare how many on each side */
 function rowsInSight(spare) {
   const scroller = byId("list");
-  const top = Math.min(Math.floor(scroller.scrollTop / drawn.height), shownCases.length);
+  const top = Math.min(Math.floor(scroller.scrollTop / drawn.height), shownRows.length);
   const bottom = top + Math.ceil(scroller.clientHeight / drawn.height);
-  return { first: Math.max(0, top - spare), last: Math.min(shownCases.length, bottom + spare) };
+  return { first: Math.max(0, top - spare), last: Math.min(shownRows.length, bottom + spare) };
 }
 
 /** Go on with the rows while somebody scrolls. */
@@ -117,22 +174,24 @@ function scrollRows() {
   if (first < drawn.first || last > drawn.last) drawRows();
 }
 
+/** @param {Case | Group} one */
+const rowOf = (one) => (one.row ??= "entries" in one ? makeRow(one) : makeGroupRow(one));
+
 /** Show the rows in sight: the list has as many elements as fit, however many cases there are. */
 function drawRows() {
   const list = byId("rows");
-  if (!shownCases.length) {
+  if (!shownRows.length) {
     list.replaceChildren();
     return;
   }
-  shownCases[0].row ??= makeRow(shownCases[0]);
-  if (!list.children.length) list.append(shownCases[0].row);
+  if (!list.children.length) list.append(rowOf(shownRows[0]));
   drawn.height = list.firstElementChild.offsetHeight || 1;
   const { first, last } = Object.assign(drawn, rowsInSight(SPARE_ROWS));
-  const rows = shownCases.slice(first, last).map((one, number) => {
-    const row = (one.row ??= makeRow(one));
-    row.setAttribute("aria-setsize", String(shownCases.length));
+  const rows = shownRows.slice(first, last).map((one, number) => {
+    const row = rowOf(one);
+    row.setAttribute("aria-setsize", String(shownRows.length));
     row.setAttribute("aria-posinset", String(first + number + 1));
-    if (one === openCase) row.firstElementChild?.setAttribute("aria-current", "true");
+    if (openCase && one === openCase) row.firstElementChild?.setAttribute("aria-current", "true");
     else row.firstElementChild?.removeAttribute("aria-current");
     return row;
   });
@@ -145,14 +204,14 @@ function drawRows() {
     else list.insertBefore(row, next);
   }
   list.style.paddingTop = `${first * drawn.height}px`;
-  list.style.paddingBottom = `${(shownCases.length - last) * drawn.height}px`;
+  list.style.paddingBottom = `${(shownRows.length - last) * drawn.height}px`;
 }
 
 /** Scroll the list to a case. @param {Case} one */
 function scrollToRow(one) {
   const list = byId("list");
   const height = byId("rows").firstElementChild?.offsetHeight || 1;
-  const top = shownCases.indexOf(one) * height;
+  const top = shownRows.indexOf(one) * height;
   if (top >= 0 && top < list.scrollTop) list.scrollTop = top;
   else if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
   drawRows();
@@ -161,7 +220,7 @@ function scrollToRow(one) {
 /** Offer the files and providers to filter by, where there are several. */
 function addOptions() {
   for (const name of /** @type {const} */ (["path", "provider"])) {
-    const values = new Set(cases.flatMap((one) => one.entries.map((entry) => entry[name] || "")).filter(Boolean));
+    const values = new Set(entries.map((entry) => entry[name] || "").filter(Boolean));
     for (const value of [...values].sort()) byId(name).append(make("option", { value }, value));
     byId(name).parentElement.hidden = values.size < 2;
   }
@@ -175,41 +234,95 @@ function matches(entry) {
   switch (filters.outcome) {
     case "": return true;
     case "attention": return needsAttention(entry);
-    case "changed": return entry.state === "different";
-    case "new": return entry.state === "new";
+    case "changed": return entry.kind ? entry.kind === "changed" : entry.state === "different";
+    case "new": return (entry.kind || entry.state) === "new";
     case "renamed": return Boolean(entry.renamed);
-    default: return entry.outcome === filters.outcome;
+    default: return entry.outcome === filters.outcome || entry.kind === filters.outcome;
   }
 }
 
 /** @param {Case[]} found */
 function showRows(found) {
   shownCases = found;
+  shownRows = withGroups(found);
   byId("list").scrollTop = 0;
+  gridRows = GRID_ROWS;
   drawRows();
+  drawGrid();
+}
+
+/** Show the cases in rows: where some have several providers, each of these has a column. */
+function drawGrid() {
+  const hasColumns = cases.some((one) => one.entries.length > 1);
+  byId("by-provider").hidden = !hasColumns && !entries.some((entry) => entry.answer);
+  if (byId("by-provider").hidden) return;
+  byId("grid-title").textContent = hasColumns ? "Cases by provider" : "Cases and answers";
+  const columns = hasColumns ? providers : [null];
+  const names = columns.map((name) => make("th", { scope: "col" }, name === null ? "answer" : isolated(name || "own code")));
+  const rows = shownCases.slice(0, gridRows).map((one) => {
+    const cells = columns.map((name) => {
+      const of = one.entries.filter((entry) => name === null || (entry.provider || "") === name);
+      return make("td", {}, ...of.map(cellView));
+    });
+    return make("tr", {}, make("th", { scope: "row" }, isolated(one.name)), ...cells);
+  });
+  const head = make("tr", {}, make("th", { scope: "col" }, "case"), ...names);
+  byId("grid").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
+  byId("more-rows").hidden = shownCases.length <= gridRows;
+  byId("more-rows").textContent = `Show more (${count(shownCases.length - gridRows, "case")} left)`;
+}
+
+/** @param {Entry} entry */
+function cellView(entry) {
+  const answer = entry.answer && make("span", { class: "answer-start" }, isolated(entry.answer));
+  const facts = entry.facts && make("span", { class: "cell-facts" }, entry.facts);
+  const head = make("span", { class: "cell-head" }, make("span", { class: `mark ${markOf(entry)}` }, markOf(entry)), " ", facts);
+  return make("a", { href: `#case=${linkOf(entry.id)}` }, head, " ", answer);
+}
+
+/** Show what each change removes and adds, and which words of an answer changed. */
+function drawChanges() {
+  for (const element of document.querySelectorAll(".diff")) {
+    const { removed, added, moved } = changes[Number(/** @type {HTMLElement} */ (element).dataset.change)];
+    if (moved) element.append(make("div", { class: "moved-lines" }, make("span", { class: "side-name" }, "moved"), ...moved.split("\n").map((line) => make("p", { class: "line", dir: "auto" }, visible(line)))));
+    if (removed !== undefined || added !== undefined) element.append(changeView(removed, added));
+  }
+  for (const element of document.querySelectorAll(".told")) {
+    const [before, after] = byLink.get(element.querySelector("a")?.hash.slice("#case=".length) || "")?.entry.answers || [];
+    if (before !== undefined) element.append(changeView(before, after));
+  }
 }
 
 /** Show the cases that the filters leave. */
 async function filterCases() {
   const turn = ++filtering;
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-  let found = cases.filter((one) => one.entries.some((entry) => matches(entry) && words.every((word) => entry.names.includes(word))));
-  showRows(found);
-  const breaks = new Breaks(() => turn !== filtering);
-  // Names are known at once, texts as they are unpacked.
-  for (let isWhole = !words.length; !isWhole; ) {
-    byId("status").textContent = `Searching, ${found.length.toLocaleString("en")} of ${count(cases.length, "case")} so far…`;
-    const known = caseTexts.length;
-    const lines = await findLines(words, breaks);
-    if (!lines) return;
-    const holds = (/** @type {Entry} */ entry) => lines.every((one) => entry.names.includes(one.word) || textsHold(entry.number, one));
-    found = cases.filter((one) => one.entries.some((entry) => matches(entry) && holds(entry)));
-    shownCases = found;
-    drawRows();
-    isWhole = known === entryCount;
-    if (!isWhole) await Promise.race([readTexts(), new Promise((resolve) => setTimeout(resolve, NEXT_MILLISECONDS))]);
-    if (turn !== filtering) return;
+  /** @type {Set<Entry>} */
+  const holding = new Set();
+  const findShown = () => cases.filter((one) => one.entries.some((entry) => matches(entry) && (!words.length || holding.has(entry))));
+  if (words.length) {
+    // Names are known at once, texts as they are unpacked.
+    for (const entry of entries) if (words.every((word) => entry.names.includes(word))) holding.add(entry);
+    let isBusySince = performance.now();
+    for (const entry of entries) {
+      if (entry.at === 0) {
+        // A block has to be unpacked: what was found so far is shown.
+        shownCases = findShown();
+        shownRows = withGroups(shownCases);
+        drawRows();
+        byId("status").textContent = `Searching, ${shownCases.length.toLocaleString("en")} of ${count(cases.length, "case")} so far…`;
+      }
+      const text = (entry.text ??= searchedText(await readBody(entry)));
+      if (words.every((word) => entry.names.includes(word) || text.includes(word))) holding.add(entry);
+      if (performance.now() - isBusySince > BUSY_MILLISECONDS) {
+        await new Promise((resolve) => setTimeout(resolve));
+        isBusySince = performance.now();
+      }
+      if (turn !== filtering) return;
+    }
   }
+  const found = findShown();
+  showRows(found);
   byId("status").textContent = found.length === cases.length ? count(cases.length, "case") : `${found.length.toLocaleString("en")} of ${count(cases.length, "case")}`;
 }
 
@@ -260,7 +373,7 @@ async function showCase(link) {
   const opened = known ? known.case.entries.map((entry, number) => ({ entry, body: bodies[number] })) : [];
   const detail = byId("detail");
   const heading = make("h2", { tabindex: "-1", id: "detail-title" }, known ? isolated(known.case.name) : "There is no such case in this run");
-  const back = make("a", { class: "back", href: "#" }, "← What changed");
+  const back = make("a", { class: "back", href: "#" }, `← ${byId("changes-title").textContent}`);
   detail.replaceChildren(make("nav", { "aria-label": "Back" }, back), heading);
   const current = opened.find(({ entry }) => entry === known?.entry);
   if (current) detail.append(...caseParts(current, opened).filter(Boolean));
@@ -369,6 +482,10 @@ async function start() {
   byId("help-button").addEventListener("click", () => byId("help").showModal());
   byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   byId("clear-change").addEventListener("click", () => filterByChange(-1));
+  byId("more-rows").addEventListener("click", () => {
+    gridRows += GRID_ROWS;
+    drawGrid();
+  });
   let waiting = 0;
   byId("search").addEventListener("input", () => {
     clearTimeout(waiting);
@@ -387,13 +504,12 @@ async function start() {
     byId("status").textContent = "This browser is too old to unpack the cases: it needs Chrome 86, Firefox 113 or Safari 16.4.";
     return;
   }
-  const index = await unpack(byId("index"));
-  index.cases.forEach((/** @type {Entry} */ entry, /** @type {number} */ number) => {
-    entry.number = number;
-    entry.names = `${entry.id}\n${entry.provider || ""}`.toLowerCase();
-  });
-  entryCount = index.cases.length;
-  cases = groupCases(index.cases);
+  ({ cases: entries, changes } = await unpack(byId("index")));
+  for (const entry of entries) entry.names = `${entry.id}\n${entry.provider || ""}`.toLowerCase();
+  cases = groupCases(entries);
+  providers = [...new Set(entries.map((entry) => entry.provider || ""))];
+  hasSeveralFiles = new Set(entries.map((entry) => entry.path)).size > 1;
+  drawChanges();
   addOptions();
   byId("list").addEventListener("scroll", scrollRows, { passive: true });
   addEventListener("resize", drawRows);
@@ -401,8 +517,6 @@ async function start() {
   addEventListener("hashchange", () => follow());
   await follow(true);
   document.documentElement.dataset.ready = "true";
-  // Before somebody searches them.
-  readTexts();
 }
 
 start();

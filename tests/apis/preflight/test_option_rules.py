@@ -9,16 +9,19 @@ import pytest
 from pytest_chatprompt import (
     AnthropicProvider,
     AzureProvider,
+    BedrockProvider,
     ChatMessage,
     ChatProvider,
     GeminiProvider,
     ModelLimits,
+    OllamaProvider,
     OpenAIProvider,
     OpenAIResponsesProvider,
     PreflightInput,
     ProviderRequest,
 )
 from pytest_chatprompt.apis.option_rules import names_defined_twice
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -169,9 +172,9 @@ def test_openais_strict_mode(schema: dict[str, Any], rule: str, text: str) -> No
     assert findings_of(OPENAI, **strict(schema)) == [(rule, ("tools", 0), text)]
     in_format = findings_of(OPENAI, **schema_format(schema, strict=True))
     assert in_format == [(rule, ("response_format",), text.replace("the parameters of 'a'", "the schema 'n'"))]
-    # Without `strict`, any schema will do; so it will for the others.
+    # Without `strict`, any schema will do; so it will for Gemini.
     assert findings_of(OPENAI, tools=[tool("a", schema)], **schema_format(schema, strict=False)) == []
-    assert findings_of(ANTHROPIC, **strict(schema)) == findings_of(GEMINI, **strict(schema)) == []
+    assert findings_of(GEMINI, **strict(schema)) == []
 
 
 def test_openais_strict_mode_takes_ten_levels() -> None:
@@ -390,6 +393,63 @@ def test_a_call_id_that_is_used_twice(provider: ChatProvider) -> None:
             id="anthropic: top_p of a version that has none",
         ),
         pytest.param(
+            OPENAI,
+            {"stop": ["a", "b", "c", "d", "e"]},
+            [("stop-count", ("settings", "stop"), "OpenAI takes up to 4 texts under stop; leave some out")],
+            id="openai: too many stops",
+        ),
+        pytest.param(OPENAI, {"stop": ["a", "b", "c", "d"]}, [], id="openai: four stops"),
+        *(
+            pytest.param(
+                OpenAIProvider(model=model),
+                {"stop": "END"},
+                [
+                    (
+                        "stop-fixed",
+                        ("settings", "stop"),
+                        f"OpenAI's {model} refuses stop; leave it out, or set model_limits if this model accepts it",
+                    )
+                ],
+                id=f"openai: a stop for {model}",
+            )
+            for model in ("o3", "o3-2025-04-16", "o4-mini")
+        ),
+        pytest.param(OpenAIProvider(model="o3-mini"), {"stop": "END"}, [], id="openai: a stop for o3-mini"),
+        pytest.param(
+            AZURE,
+            {"stop": ["a", "b", "c", "d", "e"], "reasoning_effort": "low"},
+            [
+                ("stop-count", ("settings", "stop"), "Azure OpenAI takes up to 4 texts under stop; leave some out"),
+                (
+                    "api-version",
+                    ("settings", "reasoning_effort"),
+                    "Azure OpenAI's API version 2024-10-21 has no reasoning_effort; use 2024-12-01-preview or later, or "
+                    "the v1 API (api_version=None)",
+                ),
+            ],
+            id="azure: reasoning_effort at the default version",
+        ),
+        *(
+            pytest.param(
+                AzureProvider(api_version=version), {"reasoning_effort": "low"}, [], id=f"azure: effort at {version}"
+            )
+            for version in ("2024-12-01-preview", "2025-04-01-preview", "v1", None)
+        ),
+        pytest.param(
+            OllamaProvider(),
+            {"extra_body": {"options": {"num_ctx": 8192}}},
+            [
+                (
+                    "option-ignored",
+                    ("settings", "extra_body"),
+                    "Ollama ignores num_ctx, keep_alive and options at /v1; set them on the server "
+                    "(OLLAMA_CONTEXT_LENGTH, OLLAMA_KEEP_ALIVE, a Modelfile), or call /api/chat",
+                )
+            ],
+            id="ollama: the length of the context",
+        ),
+        pytest.param(OllamaProvider(), {"extra_body": {"top_k": 4}}, [], id="ollama: another option"),
+        pytest.param(
             GEMINI,
             {"temperature": 3},
             [("temperature", ("settings", "temperature"), "temperature is 3, but Gemini takes 0 to 2")],
@@ -399,3 +459,50 @@ def test_a_call_id_that_is_used_twice(provider: ChatProvider) -> None:
 )
 def test_settings(provider: ChatProvider, settings: dict[str, Any], findings: list[tuple[Any, ...]]) -> None:
     assert findings_of(provider, settings=settings) == findings
+
+
+CUSTOM: dict[str, Any] = {"type": "custom", "name": "run"}
+
+
+def test_an_older_version_of_azure_has_no_audio_and_no_custom_tools() -> None:
+    sound = ChatMessage("user", ("Listen", Media("audio", "a.mp3", "audio/mpeg", b"ID3")), number=1)
+    found = [
+        (
+            "api-version",
+            1,
+            "Azure OpenAI's API version 2024-10-21 has no audio; use 2025-01-01-preview or later, or the v1 API "
+            "(api_version=None)",
+        ),
+        (
+            "api-version",
+            ("tools", 0),
+            "Azure OpenAI's API version 2024-10-21 has no custom tools; use the v1 API (api_version=None)",
+        ),
+    ]
+    assert findings_of(AZURE, sound, tools=[CUSTOM]) == found
+    (custom,) = findings_of(AzureProvider(api_version="2025-04-01-preview"), sound, tools=[CUSTOM])
+    assert custom[1] == ("tools", 0)
+    assert findings_of(AzureProvider(api_version=None), sound, tools=[CUSTOM]) == []
+
+
+def test_ollama_reads_a_custom_tool_as_a_function() -> None:
+    text = "Ollama takes a custom tool for a function without a name; write a function"
+    assert findings_of(OllamaProvider(), tools=[tool("a"), CUSTOM]) == [("custom-tool", ("tools", 1), text)]
+
+
+@pytest.mark.parametrize("provider", [ANTHROPIC, BedrockProvider()], ids=lambda provider: provider.vendor)
+def test_schemas_that_allow_more_properties_are_refused_where_all_are_strict(provider: ChatProvider) -> None:
+    inner = OBJECT | {"properties": {"x": {"type": "object", "properties": {}}}}
+    options = {**strict(inner), **schema_format({"type": "object", "properties": {}})}
+    assert findings_of(provider, **options) == [
+        (
+            "schema-additional-properties",
+            location,
+            f"{provider.vendor} refuses {place} without 'additionalProperties: false'; add it",
+        )
+        for location, place in (
+            (("tools", 0), "'x' of the parameters of 'a'"),
+            (("response_format",), "the schema 'n'"),
+        )
+    ]
+    assert findings_of(provider, tools=[tool("a", {"type": "object"})], **schema_format(OBJECT)) == []

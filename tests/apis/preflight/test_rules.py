@@ -211,8 +211,7 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
                 (
                     "prefill",
                     2,
-                    "OpenAI does not continue a final assistant message but answers after it; "
-                    "end the case with a user message",
+                    "OpenAI does not continue a final assistant message but answers after it; end with a user message",
                 )
             ],
             id="openai: an assistant message last",
@@ -224,7 +223,7 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
                 (
                     "last-turn",
                     2,
-                    "Gemini expects the last turn from the user or a tool; end the case with a user message",
+                    "Gemini expects the last turn from the user or a tool; end with a user message",
                 )
             ],
             id="gemini: an assistant message last",
@@ -283,8 +282,8 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
                 (
                     "thought-signature",
                     5,
-                    "Gemini's gemini-3.8-flash refuses tool calls without their thought signatures, which an eval file "
-                    "cannot hold; end the case with a user message after them, or use an older model",
+                    "Gemini's gemini-3.8-flash refuses tool calls without their thought signatures; send those of its "
+                    "reply, in an eval file as raw parts, end with a user message, or use an older model",
                 )
             ],
             id="gemini: calls of the current turn, without thought signatures",
@@ -297,7 +296,7 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
                     "prefill",
                     2,
                     "Anthropic's claude-opus-5-5 refuses a final assistant message: it does not continue a prefilled "
-                    "answer; end the case with a user message",
+                    "answer; end with a user message",
                 )
             ],
             id="anthropic: prefill for a model that refuses it",
@@ -340,13 +339,13 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
                     "merged-turns",
                     2,
                     "Anthropic merges consecutive turns of the same role, so the model sees this and message 1 as one turn; "
-                    "join them in the case, or put an answer between them",
+                    "join them, or put an answer between them",
                 ),
                 (
                     "merged-turns",
                     4,
                     "Anthropic merges consecutive turns of the same role, so the model sees this and message 3 as one turn; "
-                    "join them in the case, or put an answer between them",
+                    "join them, or put an answer between them",
                 ),
             ],
             id="anthropic: turns that are merged",

@@ -93,7 +93,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     "prefill",
                     2,
                     "OpenAI Responses does not continue a final assistant message but answers after it; "
-                    "end the case with a user message",
+                    "end with a user message",
                 ),
                 (
                     "temperature-fixed",
@@ -152,7 +152,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     "alternating-turns",
                     2,
                     "Amazon Bedrock refuses consecutive turns of the same role, and message 1 is the user's turn too; "
-                    "join them in the case, or put an answer between them",
+                    "join them, or put an answer between them",
                 ),
             ],
             id="bedrock: the order of turns",
@@ -166,7 +166,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     "alternating-turns",
                     6,
                     "Amazon Bedrock refuses consecutive turns of the same role, and message 5 is the user's turn too; "
-                    "join them in the case, or put an answer between them",
+                    "join them, or put an answer between them",
                 )
             ],
             id="bedrock: two user messages after tool results",
@@ -180,7 +180,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     "alternating-turns",
                     3,
                     "Amazon Bedrock refuses consecutive turns of the same role, and message 2 is the assistant's turn "
-                    "too; join them in the case, or put a user message between them",
+                    "too; join them, or put a user message between them",
                 )
             ],
             id="bedrock: two answers",
@@ -194,7 +194,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     "prefill",
                     2,
                     "Amazon Bedrock's eu.anthropic.claude-opus-4-7 refuses a final assistant message: it does not "
-                    "continue a prefilled answer; end the case with a user message",
+                    "continue a prefilled answer; end with a user message",
                 ),
                 (
                     "output-cap",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks.comparison import COLLECTED, Comparison, Side, Waiting, with_plugin
+from tests.benchmarks.comparison import COLLECTED, Comparison, Side, Waiting, with_other_project, with_plugin
 from tests.benchmarks.process import Measurement
 from tests.benchmarks.project import Project
 from tests.benchmarks.repeats import run_contest
@@ -79,6 +79,14 @@ ROWS: Final = [
         budget=1.5,
         of="wall",
         most_mib=150,
+    ),
+    Comparison(
+        "live 200 of 200 ms at N=50 with an override of eval_request, against none (seconds)",
+        Project(200, goes_live=True, has_override=True),
+        _live(50, 0.2),
+        with_other_project(*_live(50, 0.2).arguments, latency_seconds=0.2, differs_in={"has_override": False}),
+        budget=1.3,
+        of="wall",
     ),
     Comparison(
         "1,000 cases repeated 5 times of 200 ms at N=64, against collecting and waiting (seconds)",

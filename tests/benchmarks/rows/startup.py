@@ -18,5 +18,5 @@ ROWS: Final = [
         runs=25,
         is_quick=True,
     ),
-    against_floor("compare 1: start-up with a first eval file", Project(1), budget=1.2, runs=15, is_quick=True),
+    against_floor("compare 1: start-up with a first eval file", Project(1), budget=1.55, runs=15, is_quick=True),
 ]

@@ -315,11 +315,6 @@ async def _llama_index_text_async(client: Any) -> str:
     return str((await client.acomplete("Hello?")).text)
 
 
-def _niquests_stream(session: Any) -> str:
-    with session.post(PLAIN.stream_url, json=_BODY, stream=True) as response:
-        return "".join([part.decode() for part in response.iter_content(2)])
-
-
 CLIENTS: Final = (
     Client(
         "openai", "httpx2", OPENAI,
@@ -433,11 +428,5 @@ CLIENTS: Final = (
         _llama_index_client, lambda client: str(client.complete("Hello?").text), _llama_index_stream,
         _llama_index_client, _llama_index_text_async, None,
         close=_nothing, aclose=_nothing_async, tested_in="older",
-    ),
-    Client(
-        # Its async client has pools of its own, and is the network guard's part.
-        "niquests", "urllib3", PLAIN,
-        lambda: _module("niquests").Session(), lambda session: str(session.post(PLAIN.url, json=_BODY).json()),
-        _niquests_stream, tested_in="older",
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from aiohttp import web
 
-from pytest_chatprompt.capture.clients.aiohttp_connector import _read_request, _ReplyTransport
+from pytest_chatprompt.capture.clients.aiohttp_connector import _ReplyTransport
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.clients.wire import RawReply
 from tests.capture.clients.client import Parts
@@ -181,29 +181,3 @@ def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
         return protocol.received, protocol.losses
 
     assert asyncio.run(close_early()) == (b"", 1)
-
-
-class OldRequest:
-    """A request of aiohttp before 3.12: its body has no `as_bytes`, or is bytes."""
-
-    method = "POST"
-    url = URL
-    compress = None
-
-    def __init__(self, body: Any) -> None:
-        self.headers = {"X-One": "1"}
-        self.body = body
-
-
-class OldPayload:
-    async def write(self, writer: Any) -> None:
-        await writer.write(b"Hello")
-        await writer.write(b" there")
-
-
-@pytest.mark.parametrize("body", [b"Hello there", OldPayload()], ids=["bytes", "a payload"])
-def test_bodies_of_older_versions(body: Any) -> None:
-    request = OldRequest(body)
-    assert asyncio.run(_read_request(request)).content == b"Hello there"
-    # It can still be sent.
-    assert request.body == b"Hello there"

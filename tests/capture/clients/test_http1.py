@@ -9,7 +9,6 @@ from pytest_chatprompt.capture.clients.wire import (
     RawReply,
     own_error,
     parse_request,
-    read_reply,
     reply_file,
 )
 from tests.capture.clients.client import Parts
@@ -41,12 +40,6 @@ def test_a_file_gives_the_whole_reply_and_closes_it() -> None:
     file.close()
     file.raw.close()
     assert parts.is_closed
-
-
-def test_a_response_of_http_client() -> None:
-    response = read_reply(RawReply(httpx.Response(404, headers={"X-One": "1"}, text="Hi"), "GET"), "GET")
-    assert (response.status, response.reason, response.getheader("x-one")) == (404, "Not Found", "1")
-    assert response.read() == b"Hi"
 
 
 @pytest.mark.parametrize(

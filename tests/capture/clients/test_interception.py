@@ -107,7 +107,7 @@ def test_methods_keep_their_names_and_signatures() -> None:
     methods: list[tuple[type, str]] = [
         (httpcore.ConnectionPool, "handle_request"),
         (httpcore2.AsyncConnectionPool, "handle_async_request"),
-        (urllib3.HTTPConnectionPool, "urlopen"),
+        (urllib3.connection.HTTPConnection, "connect"),
         (aiohttp.BaseConnector, "connect"),
     ]
 
@@ -124,7 +124,7 @@ def test_methods_keep_their_names_and_signatures() -> None:
     before = [described(*method) for method in methods]
     with intercept_clients(passing()):
         assert [described(*method) for method in methods] == before
-        assert len(patched_methods()) == 9
+        assert len(patched_methods()) == 10
 
 
 def test_what_is_imported_meanwhile_is_taken_too_and_nothing_else_is_imported() -> None:

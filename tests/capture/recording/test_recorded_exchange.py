@@ -11,7 +11,6 @@ import pytest
 
 from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.model_api import write_aws_message
-from pytest_chatprompt.capture.recording import recorded_exchange
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
@@ -191,16 +190,6 @@ def test_a_latency_has_three_digits() -> None:
 def test_the_tokens_of_each_api_are_read(content: dict[str, Any], expected: tuple[int | None, int | None]) -> None:
     usage = read_usage(content)
     assert (usage.input_tokens, usage.output_tokens) == expected
-
-
-@pytest.mark.parametrize("content", [{"text": "x" * 101}, {"events": [{"data": "x"}] * 12}, {"body": ["x" * 10] * 9}])
-def test_a_recorded_reply_that_is_longer_than_replies_may_be_is_refused(
-    monkeypatch: pytest.MonkeyPatch, content: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(recorded_exchange, "MAX_REPLY_BYTES", 100)
-    reply = RecordedReply(status=200, content_type="text/event-stream", **content)
-    with pytest.raises(ReplayError, match="the recorded reply is larger than 0 MiB, as no reply may be"):
-        reply.to_response(httpx.Request("POST", "https://api.example"))
 
 
 @pytest.mark.parametrize(

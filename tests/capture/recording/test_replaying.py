@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.recording.open_recording import (
     OpenRecording,
     replay_or_post,
     replay_or_send,
-    with_recorded_latency,
+    with_latency,
 )
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.errors import ReplayError
@@ -253,9 +253,9 @@ def test_a_replayed_response_has_the_latency_of_its_recording() -> None:
     )
     again = OpenRecording([first, second], sends=True)
     now = ProviderResponse(text="", latency_seconds=9)
-    assert with_recorded_latency(now, again) is now
+    assert with_latency(now, again) is now
     for _ in range(2):
         replay_or_post(again, REQUEST, lambda: httpx.Response(200, json={}))
-    assert with_recorded_latency(now, again).latency_seconds == 1.5
+    assert with_latency(now, again).latency_seconds == 1.5
     replay_or_post(again, REQUEST, lambda: httpx.Response(200, json={}))
-    assert with_recorded_latency(now, again) is now
+    assert with_latency(now, again) is now

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,13 +37,6 @@ def test_a_key_is_a_string_unless_it_is_a_name() -> None:
     assert [text for _, text in strings(data)] == [KEY, "a" * 33]
 
 
-def test_bytes_are_searched_as_text_too() -> None:
-    data = {"request": {"base64": base64.b64encode(b"\xff" + KEY.encode()).decode()}}
-    assert ("request.base64", f"\udcff{KEY}") in strings(data)
-    for other in ({"base64": "\xff"}, {"base64": "abc"}, {"base64": 5}, {"base64": "", "other": 1}):
-        strings(other)
-
-
 @pytest.mark.parametrize(
     ("data", "found"),
     [
@@ -61,17 +53,9 @@ def test_bytes_are_searched_as_text_too() -> None:
             ("content[0].a.password", "password", KEY),
             id="JSON in JSON",
         ),
-        pytest.param(
-            {"text": f"<a><SecretKey>{KEY}&amp;</SecretKey></a>"}, ("text", "SecretKey", f"{KEY}&amp;"), id="XML"
-        ),
         pytest.param({"token": RANDOM, "expires_in": 5}, ("token", "token", RANDOM), id="a token"),
         pytest.param(
-            [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request", "password", KEY), id="a recorded form"
-        ),
-        pytest.param(
-            [{"reply": {"status": 200, "text": f"access_token={KEY}&scope=a"}}],
-            ("[0].reply", "access_token", KEY),
-            id="a form in a reply",
+            [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request.body", "password", KEY), id="a recorded form"
         ),
         pytest.param(
             {"server_url": f"https://x.example/sse?token={RANDOM}&a=b"}, ("server_url", "token", RANDOM), id="a URL"
@@ -87,33 +71,33 @@ def test_bytes_are_searched_as_text_too() -> None:
             ("multipart[0].content", "api_key", KEY),
             id="a part of a form",
         ),
-        pytest.param({"argv": ["x", f"--api-key={KEY}"]}, ("argv[1]", "api-key", KEY), id="an option of a command"),
-        pytest.param({"argv": ["x", "--api-key", KEY]}, ("argv[2]", "api-key", KEY), id="an option and its value"),
-        pytest.param({"argv": ["env", f"API_KEY={KEY}"]}, ("argv[1]", "API_KEY", KEY), id="a variable of a command"),
+        pytest.param({"argv": ["x", f"--api-key={KEY}"]}, ("argv", "api-key", KEY), id="an option of a command"),
+        pytest.param({"argv": ["x", "--api-key", KEY]}, ("argv", "api-key", KEY), id="an option and its value"),
+        pytest.param({"argv": ["env", f"API_KEY={KEY}"]}, ("argv", "API_KEY", KEY), id="a variable of a command"),
         pytest.param(
             {"argv": ["-c", f'mcp.env.API_KEY="{KEY}"']},
-            ("argv[1]", "mcp.env.API_KEY", KEY),
+            ("argv", "mcp.env.API_KEY", KEY),
             id="Codex's configuration",
         ),
-        pytest.param({"argv": ["-H", f"X-Api-Key: {KEY}"]}, ("argv[1]", "X-Api-Key", KEY), id="a header of a command"),
+        pytest.param({"argv": ["-H", f"X-Api-Key: {KEY}"]}, ("argv", "X-Api-Key", KEY), id="a header of a command"),
         pytest.param(
             {"argv": ["sh", "-c", f"X=1 API_KEY='{KEY}' agent --quiet"]},
-            ("argv[2]", "API_KEY", KEY),
+            ("argv", "API_KEY", KEY),
             id="a shell's variable",
         ),
         pytest.param(
             {"argv": ["sh", "-c", f"agent\n  --api-key {KEY} -v"]},
-            ("argv[2]", "api-key", KEY),
+            ("argv", "api-key", KEY),
             id="an option in a shell",
         ),
         pytest.param(
             {"argv": ["sh", "-c", f'curl -H "Authorization: Bearer {KEY}" x']},
-            ("argv[2]", "Authorization", KEY),
+            ("argv", "Authorization", KEY),
             id="a header in a shell",
         ),
         pytest.param(
             {"argv": ["sh", "-c", f"echo don't; agent --api-key {KEY}"]},
-            ("argv[2]", "api-key", KEY),
+            ("argv", "api-key", KEY),
             id="an open quote",
         ),
     ],
@@ -180,7 +164,6 @@ def test_a_long_url_is_read_at_once() -> None:
         pytest.param({"nextToken": RANDOM, "continuation_token": RANDOM, "pagetoken": RANDOM}, id="tokens of pages"),
         pytest.param({"clientToken": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}, id="a token that repeats a request"),
         pytest.param({"SecretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}, id="AWS's example"),
-        pytest.param({"text": "<token>your token</token><key>a</b>"}, id="XML without secrets"),
         pytest.param({"reply": {"status": 200, "text": "a = b"}, "request": {"body": 5}}, id="replies and requests"),
     ],
 )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+import socket
 
 import httpx
 import pytest
 
-from tests.capture.clients.client import Parts
 from tests.capture.server.conftest import StartServer, connect, receive, receive_all
 
 
@@ -34,7 +33,7 @@ def test_a_chunked_body_is_read_whole(start_server: StartServer) -> None:
 def test_a_client_that_waits_for_100_continue_gets_it(start_server: StartServer) -> None:
     with connect(start_server(echo)) as client:
         client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n")
-        assert receive(client, b"\r\n\r\n") == b"HTTP/1.1 100 \r\n\r\n"
+        assert receive(client, b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"ab")
         assert receive(client, b"POST:ab").startswith(b"HTTP/1.1 200 OK\r\n")
 
@@ -56,61 +55,11 @@ def test_a_status_without_a_body_has_none(start_server: StartServer, status: int
     assert b"length" not in reply.lower()
 
 
-def test_a_client_of_http_1_0_gets_a_reply_that_ends_with_the_connection(start_server: StartServer) -> None:
-    def chunks() -> Iterator[bytes]:
-        yield b"a"
-        yield b""
-        yield b"b"
-
-    with connect(start_server(lambda _: httpx.Response(200, content=chunks()))) as client:
-        client.sendall(b"GET / HTTP/1.0\r\n\r\n")
-        assert receive_all(client) == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab"
-
-
-@pytest.mark.parametrize(
-    ("head", "body", "text"),
-    [
-        pytest.param(b"content-length: 11", b"", b"may have at most 10 bytes", id="by its length"),
-        pytest.param(b"content-length: 11\r\nexpect: 100-continue", b"", b"HTTP/1.1 413", id="before it is sent"),
-        pytest.param(
-            b"transfer-encoding: chunked",
-            b"6\r\nabcdef\r\n6\r\nabcdef\r\n",
-            b"may have at most 10 bytes",
-            id="in chunks",
-        ),
-    ],
-)
-def test_a_body_that_is_too_long_is_refused(start_server: StartServer, head: bytes, body: bytes, text: bytes) -> None:
-    with connect(start_server(echo, max_body_bytes=10)) as client:
-        client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\n" + head + b"\r\n\r\n" + body)
-        reply = receive_all(client)
-    assert reply.startswith(b"HTTP/1.1 413 ")
-    assert text in reply
-    assert b"connection: close" in reply.lower()
-
-
-def test_a_client_that_sends_on_regardless_still_gets_the_refusal(start_server: StartServer) -> None:
-    server = start_server(echo, max_body_bytes=10)
-    with httpx.Client(trust_env=False) as client:
-        reply = client.post(server.url, content=b"x" * 5_000_000)
-    assert reply.status_code == 413
-
-
-def test_the_longest_body_passes(start_server: StartServer) -> None:
-    with connect(start_server(echo, max_body_bytes=10)) as client:
-        client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n0123456789")
-        assert receive(client, b"0123456789").startswith(b"HTTP/1.1 200")
-
-
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
         pytest.param(b"nonsense\r\n\r\n", b"400", id="no HTTP"),
-        pytest.param(b"GET / HTTP/1.1\r\n\r\n", b"400", id="no host"),
         pytest.param(b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * 300_000, b"431", id="a head without end"),
-        pytest.param(
-            b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", b"400", id="a broken chunk"
-        ),
         pytest.param(
             b"GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
             b"426",
@@ -134,6 +83,7 @@ def test_what_is_no_plain_request_is_refused(start_server: StartServer, request_
         pytest.param(b"", id="nothing"),
         pytest.param(b"POST / HTT", id="in the head"),
         pytest.param(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab", id="in the body"),
+        pytest.param(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab", id="in a chunk"),
     ],
 )
 def test_a_request_that_breaks_off_is_never_handed_over(start_server: StartServer, request_bytes: bytes) -> None:
@@ -146,6 +96,8 @@ def test_a_request_that_breaks_off_is_never_handed_over(start_server: StartServe
     server = start_server(answer)
     with connect(server) as client:
         client.sendall(request_bytes)
+        client.shutdown(socket.SHUT_WR)
+        receive_all(client)
     server.close()
     assert (seen, server.errors) == ([], [])
 
@@ -171,15 +123,6 @@ def test_a_reply_that_was_read_before_is_written_too(start_server: StartServer) 
     with connect(start_server(answer)) as client:
         client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
         assert receive(client, b"hello") == b"HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello"
-
-
-def test_a_reply_that_is_no_http_is_an_error_and_closes_the_connection(start_server: StartServer) -> None:
-    stream = Parts([b"too long"])
-    server = start_server(lambda _: httpx.Response(200, headers={"content-length": "1"}, stream=stream))
-    with connect(server) as client:
-        client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-        receive_all(client)
-    assert "Too much data" in str(server.errors[0])
 
 
 def test_a_whole_reply_has_its_own_length_as_in_this_process(start_server: StartServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ PLAIN = ProviderRequest(question=HARD)
 DOCUMENT = f"[[ ## user_query ## ]]\n\n{HARD}"
 
 
-def build_argv(command: list[str], request: ProviderRequest = REQUEST) -> tuple[str, ...]:
+def build_argv(command: Sequence[str | Sequence[str]], request: ProviderRequest = REQUEST) -> tuple[str, ...]:
     return CLIProvider(command).build_invocation(request, PLACEHOLDER_FOLDER).argv
 
 
@@ -39,6 +40,12 @@ def test_placeholders_are_replaced_in_every_item() -> None:
 def test_an_item_with_the_files_placeholder_is_repeated_for_each_file() -> None:
     assert build_argv(["agent", "--file={files}", "end"]) == ("agent", "--file=/repo/a.py", "--file=/repo/b.py", "end")
     assert build_argv(["agent", "{files}", "end"], PLAIN) == ("agent", "end")
+
+
+def test_a_list_of_items_is_repeated_as_a_whole_for_each_file() -> None:
+    command: list[str | list[str]] = ["agent", ["--file", "{files}"], "end"]
+    assert build_argv(command) == ("agent", "--file", "/repo/a.py", "--file", "/repo/b.py", "end")
+    assert build_argv(command, PLAIN) == ("agent", "end")
 
 
 def test_placeholders_in_an_inserted_text_are_not_replaced() -> None:
@@ -129,21 +136,9 @@ def test_a_failed_command_is_an_error() -> None:
         CLIProvider(agent_command("sys.exit(4)")).send(PLAIN)
 
 
-def test_an_output_that_is_too_long_for_an_answer_is_an_error() -> None:
-    flood = ["sh", "-c", "yes | head -c 21000000", "sh"]
-    with pytest.raises(AgentError) as caught:
-        CLIProvider(flood).send(PLAIN)
-    assert str(caught.value) == (
-        "sh printed more than 20,971,520 bytes, which is too long for an answer; "
-        "if only a part of it is the answer, let the command write that to {output_file}"
-    )
-    flood[2] += "; echo answer > $1"
-    assert CLIProvider([*flood, "{output_file}"]).send(PLAIN).text == "answer\n"
-
-
 def test_an_output_file_that_is_too_long_is_an_error() -> None:
-    with pytest.raises(AgentError, match="sh wrote an answer of 21,000,000 bytes; the limit is 20,971,520"):
-        CLIProvider(["sh", "-c", "yes | head -c 21000000 > $1", "sh", "{output_file}"]).send(PLAIN)
+    with pytest.raises(AgentError, match="sh wrote an answer of 70,000,000 bytes; the limit is 67,108,864"):
+        CLIProvider(["sh", "-c", "yes | head -c 70000000 > $1", "sh", "{output_file}"]).send(PLAIN)
 
 
 def test_there_is_no_command_by_default() -> None:

@@ -121,11 +121,11 @@ pathlib.Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text("
 """
 
 
-def test_of_many_events_the_last_ones_are_kept(tmp_path: Path) -> None:
+def test_all_of_many_events_are_kept(tmp_path: Path) -> None:
     response = CodexProvider(executable=str(write_executable(tmp_path, "codex", FLOOD))).send(REQUEST)
     assert response.text == "done"
     assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 4)
-    assert [event["type"] for event in response.raw] == ["item.completed"] * 20 + ["turn.completed"]
+    assert [event["type"] for event in response.raw] == ["thread.started", *["item.completed"] * 30, "turn.completed"]
 
 
 def test_cwd_sets_the_working_folder(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import socket
+import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 
 from pytest_chatprompt import APIConnectionError, ChatMessage, OpenAIProvider, ProviderRequest
 from pytest_chatprompt.providers.context import Cancellation
+from pytest_chatprompt.providers.http.client import trusted_certificates
 from tests.server import Reply, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
@@ -77,36 +79,6 @@ def test_a_reply_of_a_mocked_transport_is_read(monkeypatch: pytest.MonkeyPatch) 
     assert OpenAIProvider(api_key="k").send(HI).text == "ho"
 
 
-def test_a_cookie_of_a_reply_is_sent_with_the_next_request(server: Server) -> None:
-    server.script = lambda number, _: Reply(headers={} if number else {"Set-Cookie": "session=1; Path=/"})
-    provider = OpenAIProvider(base_url=server.url, api_key="k")
-    for _ in range(3):
-        provider.send(HI)
-    provider.close()
-    assert [headers.get("cookie") for _, headers, _ in server.requests] == [None, "session=1", "session=1"]
-
-
-def test_a_closed_provider_can_be_used_again(server: Server) -> None:
-    server.reply_with(ANSWER)
-    provider = OpenAIProvider(base_url=server.url, api_key="")
-    provider.close()
-    for _ in range(2):
-        assert provider.send(HI).text == "ho"
-        provider.close()
-    assert "authorization" not in server.requests[0][1]
-
-
-def test_a_request_in_flight_goes_on_when_its_provider_is_closed(server: Server) -> None:
-    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
-    server.reply = Reply(ANSWER, delay_seconds=0.2)
-    with ThreadPoolExecutor() as threads:
-        sent = threads.submit(provider.send, HI)
-        while not server.requests:
-            time.sleep(0.005)
-        provider.close()
-        assert sent.result(timeout=60).text == "ho"
-
-
 def test_a_variable_that_is_removed_while_httpx_looks_for_proxies_is_no_error(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +109,7 @@ def test_the_error_for_an_incomplete_reply_says_so(server: Server) -> None:
 def test_the_timeout_limits_a_reply_that_comes_byte_by_byte(server: Server) -> None:
     server.reply = Reply(fault="drip")
     provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0, timeout_seconds=0.3)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s (ReadTimeout)")):
+    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s")):
         provider.send(HI)
     provider.close()
 
@@ -145,7 +117,7 @@ def test_the_timeout_limits_a_reply_that_comes_byte_by_byte(server: Server) -> N
 def test_the_error_for_a_silent_server_names_the_timeout(server: Server) -> None:
     server.stall = threading.Event()
     provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.3, max_retries=0)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s (ReadTimeout)")):
+    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s")):
         provider.send(HI)
     server.stall.set()
     provider.close()
@@ -156,3 +128,21 @@ def test_the_error_for_an_unreachable_server_names_its_host() -> None:
     with pytest.raises(APIConnectionError, match=re.escape("OpenAI at 127.0.0.1 cannot be reached: ")):
         provider.send(HI)
     provider.close()
+
+
+def test_threads_that_begin_together_read_the_certificates_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[ssl.SSLContext] = []
+
+    def create() -> ssl.SSLContext:
+        time.sleep(0.05)
+        read.append(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        return read[-1]
+
+    monkeypatch.setattr(httpx, "create_ssl_context", create)
+    # Another value than that of other tests.
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/certificates.pem")
+
+    with ThreadPoolExecutor(4) as threads:
+        given = list(threads.map(lambda _: trusted_certificates(), range(4)))
+
+    assert given == read * 4

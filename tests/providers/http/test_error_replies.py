@@ -21,7 +21,7 @@ from pytest_chatprompt import (
     QuotaError,
     RateLimitError,
 )
-from pytest_chatprompt.providers.http.error_replies import ErrorContext, ErrorReply, error_from_reply
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 
 CONTEXT = ErrorContext("Vendor", "VENDOR_API_KEY", "the model 'm'")
 CHECK_KEY = "Check the key: the environment variable VENDOR_API_KEY, or api_key."
@@ -67,9 +67,11 @@ RESULTS = {
 
 def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
     text = body if isinstance(body, str) else json.dumps(body)
-    lower_case = {name.replace("_", "-"): value for name, value in headers.items()}
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
     reason = "Overloaded" if status == 529 else httpx.codes.get_reason_phrase(status)
-    return error_from_reply(ErrorReply(status, reason, lower_case, text), CONTEXT, str)
+    extensions = {"reason_phrase": reason.encode()}
+    reply = httpx.Response(status, headers=fields, content=text.encode(), extensions=extensions)
+    return error_from_reply(reply, CONTEXT, str)
 
 
 @pytest.mark.parametrize(

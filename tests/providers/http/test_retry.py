@@ -20,11 +20,12 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderError,
     ProviderRequest,
+    ProviderResponse,
     QuotaError,
     RateLimitError,
     RequestCancelledError,
 )
-from pytest_chatprompt.providers.context import Cancellation
+from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
 from pytest_chatprompt.providers.http import retry
 from pytest_chatprompt.providers.http.retry import SharedPause, send_with_retries
 from tests.replies import plain_reply
@@ -246,17 +247,23 @@ def test_requests_in_flight_can_be_cancelled(server: Server, make: Make, waiting
         server.stall = threading.Event()
     else:
         server.reply = Reply({}, 429 if waiting_for == "the rate limiter" else 503, {"retry-after": "60"})
-    provider = make()
+    provider, cancellations = make(), [Cancellation() for _ in range(3)]
+
+    def send(cancellation: Cancellation) -> ProviderResponse:
+        with use_context(SendContext(cancellation=cancellation)):
+            return provider.send(HI)
+
     with ThreadPoolExecutor() as pool:
-        futures = [pool.submit(provider.send, HI) for _ in range(3)]
+        futures = [pool.submit(send, each) for each in cancellations]
         wait_for_first_request(server)
         time.sleep(0.1)
         started = time.monotonic()
-        provider.cancel()
+        for each in cancellations:
+            each.cancel()
         errors = [future.exception(timeout=20) for future in futures]
     assert time.monotonic() - started < 20
     assert all(isinstance(error, ProviderError) for error in errors)
     before = len(server.requests)
     with pytest.raises(RequestCancelledError, match="the run was stopped"):
-        provider.send(HI)
+        send(cancellations[0])
     assert len(server.requests) == before

@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from pytest_chatprompt import APIConnectionError, ChatMessage, OpenAIProvider, ProviderRequest
+from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
@@ -33,6 +34,12 @@ def drip_headers(connection: socket.socket, _: int) -> None:
 def drip_body(connection: socket.socket, _: int) -> None:
     read_request(connection)
     connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
+    drip(connection, b"x" * 1000)
+
+
+def drip_body_without_length(connection: socket.socket, _: int) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
     drip(connection, b"x" * 1000)
 
 
@@ -61,6 +68,7 @@ each_slow_server = pytest.mark.parametrize(
     [
         pytest.param(drip_headers, "hi", id="headers that come byte by byte"),
         pytest.param(drip_body, "hi", id="a body that comes byte by byte"),
+        pytest.param(drip_body_without_length, "hi", id="a body without a length"),
         pytest.param(drip_informational_replies, "hi", id="informational replies without end"),
         pytest.param(read_slowly, "x" * 20_000_000, id="a request that is read slowly"),
     ],
@@ -74,7 +82,7 @@ def test_a_request_ends_by_its_limit_as_a_timeout(
     raw_server.talk = talk
     provider = OpenAIProvider(base_url=raw_server.url, api_key="k", max_retries=0, timeout_seconds=0.3)
     started = time.monotonic()
-    with pytest.raises(APIConnectionError, match=r"^OpenAI did not answer within 0\.3 s \((Read|Write)Timeout\)$"):
+    with pytest.raises(APIConnectionError, match=r"^OpenAI did not answer within 0\.3 s$"):
         provider.send(ProviderRequest(chat_prompt=(ChatMessage("user", content),)))
     assert time.monotonic() - started < SOON_SECONDS
     provider.close()
@@ -127,32 +135,6 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, name: str, addresses: list[tuple
     )
 
 
-@pytest.fixture
-def silent_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The URL of a host with six addresses, none of which accepts connections."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
-    port = listener.getsockname()[1]
-    # A full queue: Linux leaves every further connection without an answer.
-    fillers = [socket.socket() for _ in range(3)]
-    for filler in fillers:
-        filler.setblocking(False)
-        filler.connect_ex(("127.0.0.1", port))
-    resolve_to(monkeypatch, "silent.test", [("127.0.0.1", port)] * 6)
-    yield f"http://silent.test:{port}"
-    for filler in fillers:
-        filler.close()
-    listener.close()
-
-
-def test_the_limit_holds_for_all_addresses_of_a_host_together(silent_url: str) -> None:
-    provider = OpenAIProvider(base_url=silent_url, api_key="k", max_retries=0, timeout_seconds=0.5)
-    started = time.monotonic()
-    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s \(ConnectTimeout\)"):
-        provider.send(HI)
-    assert time.monotonic() - started < 2.5
-    provider.close()
-
-
 def test_the_next_address_is_tried_if_one_refuses(raw_server: RawServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(connection: socket.socket, _: int) -> None:
         read_request(connection)
@@ -179,7 +161,7 @@ def test_the_limit_holds_for_a_tls_handshake_that_drips(raw_server: RawServer) -
         base_url=raw_server.url.replace("http:", "https:"), api_key="k", max_retries=0, timeout_seconds=0.5
     )
     started = time.monotonic()
-    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s \(ConnectTimeout\)"):
+    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s"):
         provider.send(HI)
     assert time.monotonic() - started < SOON_SECONDS
     provider.close()
@@ -196,7 +178,7 @@ def test_the_limit_holds_for_a_proxy(raw_server: RawServer, monkeypatch: pytest.
     raw_server.talk = talk
     provider = OpenAIProvider(base_url=f"{scheme}://api.example", api_key="k", max_retries=0, timeout_seconds=0.5)
     started = time.monotonic()
-    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s \(ReadTimeout\)"):
+    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s"):
         provider.send(HI)
     assert time.monotonic() - started < SOON_SECONDS
     assert len(raw_server.connections) == 1
@@ -212,9 +194,15 @@ def test_a_tls_handshake_can_be_cancelled(raw_server: RawServer) -> None:
 
     raw_server.talk = talk
     provider = OpenAIProvider(base_url=raw_server.url.replace("http:", "https:"), api_key="k", max_retries=0)
+    cancellation = Cancellation()
+
+    def send() -> None:
+        with use_context(SendContext(cancellation=cancellation)):
+            provider.send(HI)
+
     with ThreadPoolExecutor() as pool:
-        future = pool.submit(provider.send, HI)
+        future = pool.submit(send)
         assert hello.wait(20)
-        provider.cancel()
+        cancellation.cancel()
         with pytest.raises(APIConnectionError, match=r"^the run was stopped$"):
             future.result(timeout=SOON_SECONDS)

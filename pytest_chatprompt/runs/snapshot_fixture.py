@@ -14,8 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder, keep_assertion
 from pytest_chatprompt.runs.item import EvalItem, note_use
-from pytest_chatprompt.runs.own_assertions import SnapshotStems, checked_snapshot_folder, keep_assertion
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
@@ -49,12 +49,7 @@ def command_for(item: pytest.Item, *further: str) -> str:
 
 
 def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
-    """Make the assertion of a test.
-
-    Args:
-        request: of the test; an eval item prepares its data itself.
-        snapshot: syrupy's fixture; `None` for an eval item whose project does not override it.
-        masks: the fixture `eval_masks`.
+    """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none.
 
     Raises:
         MaskError: the masks are invalid.
@@ -73,12 +68,11 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             AssertionContext(
                 root,
                 revision=shared.revision,
-                note_written=shared.renames.note_written,
-                shared=shared.reader.shared,
+                note_written=partial(_note_written, item),
             ),
         )
     # An eval item has no late differences.
-    from pytest_chatprompt.runs.usage import set_properties  # noqa: PLC0415
+    from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
 
     # The names that the extension asks the item of an assertion for.
     names: Any = item
@@ -86,7 +80,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_written=shared.renames.note_written,
+        note_written=partial(_note_written, item),
         prepare=partial(_prepare, root=root, masks=parsed, redactor=shared.redactor),
         revision=shared.revision,
         compares=not item.config.stash[options_key].show,
@@ -98,6 +92,13 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     assertion = EvalSnapshot.wrap(snapshot, item, context)
     keep_assertion(item, assertion, is_first=True)
     return assertion
+
+
+def _note_written(item: pytest.Item, path: Path, text: str) -> None:
+    """Note what a snapshot shows that was written: it may be what another one showed, under another name."""
+    from pytest_chatprompt.snapshots.stored import written_sha256  # noqa: PLC0415
+
+    note_use(item, "written", str(path), [written_sha256(text)])
 
 
 def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:

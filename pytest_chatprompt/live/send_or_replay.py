@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 
 
 class SentExchange(NamedTuple):
-    """What was sent, or replayed.
-
-    Args:
-        exchange: what the provider sent, with the response.
-        is_replayed: whether the response was recorded earlier, and nothing was sent for it.
-    """
+    """What was sent, or replayed: then nothing was sent."""
 
     exchange: Exchange
     is_replayed: bool
 
 
-def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
+def send_or_replay(  # noqa: PLR0913, PLR0917 - what a live run has for one send
     place: RecordingPlace,
     router: LiveCaptureRouter,
     provider: Provider,
@@ -38,15 +33,7 @@ def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
     recording: OpenRecording | None,
     api: EvalAPI | None = None,
 ) -> SentExchange:
-    """Send a request, or replay its reply.
-
-    Args:
-        place: of the recording.
-        router: captures the requests of providers that cannot prepare them.
-        provider: sends, and reads the reply.
-        shown: what it was shown to send.
-        recording: of the case, or a part of it; `None` if the run neither replays nor records.
-        api: the stand-in of the case, to whose server child processes send; `None` if it has none.
+    """Send a request, or replay its reply; `shown` is what its provider was shown to send.
 
     Raises:
         ProviderError: there is no response.
@@ -77,7 +64,7 @@ def _send_prepared(
     if recording is None:
         return provider.send_prepared(prepared)
     # Most runs neither replay nor record.
-    from pytest_chatprompt.capture.recording.open_recording import replay_or_post, with_recorded_latency  # noqa: PLC0415
+    from pytest_chatprompt.capture.recording.open_recording import replay_or_post, with_latency  # noqa: PLC0415
 
     with use_context(current_context()._replace(replay=partial(replay_or_post, recording))):
-        return with_recorded_latency(provider.send_prepared(prepared), recording)
+        return with_latency(provider.send_prepared(prepared), recording)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,16 +33,12 @@ def checked_snapshot_folder(item: pytest.Item) -> Path:
 
 
 class SnapshotStems:
-    """The stems of the snapshots of ordinary tests: the same for each selection of tests in a module.
-
-    Args:
-        session: the session, after collection.
-    """
+    """The stems of the snapshots of ordinary tests: the same for each selection of tests in a module."""
 
     def __init__(self, session: pytest.Session) -> None:
         names = {(item.path, test_name(item)) for item in session.items}
         self._tests = Counter((path, normalized_name(name)) for path, name in names)
-        self._files: dict[Path, _Stems] = {}
+        self._stems: dict[Path, defaultdict[str, set[str]]] = {}
 
     @classmethod
     def of(cls, session: pytest.Session) -> SnapshotStems:
@@ -62,26 +57,16 @@ class SnapshotStems:
         if self._tests[item.path, normalized_name(name)] > 1:
             return unique
         # A run of this test alone does not know the others, but their files are there.
-        files = self._list(snapshot_folder(item))
-        return unique if unique in files.stems or files.has_other(stem) else stem
+        stems = self._stems_in(snapshot_folder(item))
+        return unique if unique in stems[normalized_name(unique)] or stems[normalized_name(stem)] - {stem} else stem
 
-    def _list(self, folder: Path) -> _Stems:
-        """The files of a folder, when it was first asked for."""
-        if folder not in self._files:
-            self._files[folder] = _Stems(path.stem for path in folder.glob("*.yaml"))
-        return self._files[folder]
-
-
-class _Stems:
-    """The stems of the files of a folder."""
-
-    def __init__(self, stems: Iterable[str]) -> None:
-        self.stems = frozenset(stems)
-        self._normalized = Counter(map(normalized_name, self.stems))
-
-    def has_other(self, stem: str) -> bool:
-        """Whether there is another stem that some file systems take for this one."""
-        return self._normalized[normalized_name(stem)] > (stem in self.stems)
+    def _stems_in(self, folder: Path) -> defaultdict[str, set[str]]:
+        """The stems of the files of a folder, when it was first asked for, by what some file systems take for one."""
+        if folder not in self._stems:
+            stems = self._stems[folder] = defaultdict(set)
+            for path in folder.glob("*.yaml"):
+                stems[normalized_name(path.stem)].add(path.stem)
+        return self._stems[folder]
 
 
 _stems_key: Final = pytest.StashKey[SnapshotStems]()
@@ -102,13 +87,7 @@ _assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
 
 def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool = False) -> None:
-    """Keep an assertion of a test.
-
-    Args:
-        item: the test.
-        assertion: what it compares by.
-        is_first: whether it is a new one of this run of the test, from which others can be made.
-    """
+    """Keep an assertion of a test; the first one is new in this run of the test, and others are made from it."""
     if is_first:
         item.stash[_assertions_key] = []
     item.stash[_assertions_key].append(assertion)

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import pytest
 
@@ -23,20 +23,12 @@ _POLL_SECONDS: Final = 0.2
 
 
 def stop_file(run_id: str) -> Path:
-    """The file that exists once the run is over.
-
-    Args:
-        run_id: the id that pytest-xdist gives to a run.
-    """
+    """The file that exists once the run is over that has this id of pytest-xdist."""
     return Path(tempfile.gettempdir()) / f"chatprompt-stop-{run_id}"
 
 
 class StopSignal:
-    """Tells the workers of pytest-xdist, by a file, that the run is over. `plugin` registers it in the controller.
-
-    Args:
-        run_id: see `stop_file`.
-    """
+    """Tells the workers of pytest-xdist, by a file, that the run is over. `plugin` registers it in the controller."""
 
     def __init__(self, run_id: str) -> None:
         self._file = stop_file(run_id)
@@ -94,37 +86,22 @@ class LostCases:
 
 
 class StopWatcher:
-    """Waits in a thread for the stop file, and then ends the requests of this worker.
+    """Waits in a thread of a worker for the stop file, and then calls `stop` once; elsewhere it does nothing."""
 
-    Args:
-        file: the stop file; `None` in a process that is not a worker, where nothing is watched.
-        stop: called once, in that thread, when the file is there.
-    """
-
-    def __init__(self, file: Path | None, stop: Callable[[], None]) -> None:
-        self._file = file
+    def __init__(self, config: pytest.Config, stop: Callable[[], None]) -> None:
         self._stop = stop
         self._closed = threading.Event()
-        if file is not None:
-            threading.Thread(target=self._watch, name="chatprompt-stop", daemon=True).start()
-
-    @classmethod
-    def for_worker(cls, config: pytest.Config, stop: Callable[[], None]) -> Self:
-        """The watcher of a process.
-
-        Args:
-            config: the run's configuration; in a worker it has the id of the run.
-            stop: see `StopWatcher`.
-        """
         worker = getattr(config, "workerinput", None)
-        return cls(None if worker is None else stop_file(worker["testrunuid"]), stop)
+        if worker is not None:
+            file = stop_file(worker["testrunuid"])
+            threading.Thread(target=self._watch, args=[file], name="chatprompt-stop", daemon=True).start()
 
     def close(self) -> None:
         """Stop looking for the file."""
         self._closed.set()
 
-    def _watch(self) -> None:
+    def _watch(self, file: Path) -> None:
         while not self._closed.wait(_POLL_SECONDS):
-            if self._file is not None and self._file.exists():
+            if file.exists():
                 self._stop()
                 return

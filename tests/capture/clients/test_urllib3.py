@@ -1,8 +1,9 @@
-"""urllib3: retries and redirects of replies go by urllib3's own rules."""
+"""urllib3: its own retries and redirects see replies as those of a server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import SKIP_HEADER, Retry
 
 from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.stdlib_http import urllib3_patches
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 
@@ -58,7 +60,7 @@ def test_a_session_of_requests_with_retries_sends_again() -> None:
     interceptor = script(BUSY, FINE)
     with intercept_clients(interceptor), requests.Session() as session:
         session.mount("https://", HTTPAdapter(max_retries=RETRY))
-        assert session.post(URL, data=iter([b"Hello", b"?"]), timeout=30).text == "fine"
+        assert session.post(URL, data=b"Hello?", timeout=30).text == "fine"
     assert [request.content for request in interceptor.sent] == [b"Hello?"] * 2
 
 
@@ -107,7 +109,7 @@ def test_too_many_redirects_are_an_error_or_the_last_reply() -> None:
 
 def test_headers_may_be_bytes_and_be_skipped() -> None:
     interceptor = script(FINE)
-    headers: Any = {b"X-One": b"1", "Host": SKIP_HEADER, "User-Agent": "me"}
+    headers: Any = {b"X-One": b"1", "Host": SKIP_HEADER, "User-Agent": "me", "Accept-Encoding": SKIP_HEADER}
     post(interceptor, headers=headers)
     (sent,) = interceptor.sent
     assert dict(sent.headers) == {"x-one": "1", "user-agent": "me", "content-length": "6"}
@@ -118,16 +120,17 @@ def test_headers_may_be_bytes_and_be_skipped() -> None:
     [
         pytest.param(lambda: "Hellö", {"content-length": "6"}, id="a text"),
         pytest.param(lambda: iter([b"Hell", "ö"]), {"transfer-encoding": "chunked"}, id="an iterator"),
-        pytest.param(lambda: None, {}, id="nothing"),
+        pytest.param(lambda: None, {"content-length": "0"}, id="nothing"),
     ],
 )
 def test_bodies(body: Callable[[], Any], framing: dict[str, str]) -> None:
     interceptor = script(FINE)
     with intercept_clients(interceptor), urllib3.HTTPSConnectionPool("api.example") as pool:
-        pool.urlopen("POST", "/", body(), {"Host": "api.example"})
+        headers = {"Host": "api.example", "User-Agent": SKIP_HEADER, "Accept-Encoding": SKIP_HEADER}
+        pool.urlopen("POST", "/", body(), headers)
     (sent,) = interceptor.sent
     assert dict(sent.headers) == {"host": "api.example", **framing}
-    assert sent.content.decode() == ("Hellö" if framing else "")
+    assert sent.content.decode() == ("" if body() is None else "Hellö")
 
 
 def test_a_stream_is_read_as_it_comes_and_may_be_closed_early() -> None:
@@ -153,3 +156,10 @@ def test_a_form_with_files_is_seen_whole() -> None:
     with intercept_clients(interceptor):
         requests.post(URL, data={"a": "1"}, files={"file": ("a.txt", b"Hello")}, timeout=30)
     assert b'filename="a.txt"\r\n\r\nHello\r\n' in interceptor.sent[0].content
+
+
+def test_a_package_that_takes_the_name_of_urllib3_is_left_alone() -> None:
+    # urllib3-future, which niquests installs: its connections are none of `http.client`.
+    module = ModuleType("urllib3.connection")
+    vars(module).update(HTTPConnection=object, HTTPSConnection=object)
+    assert urllib3_patches(module) == ()

@@ -1,0 +1,362 @@
+"""What answers offline beside the models: their lists, counts of tokens, moderation, files and images.
+
+Each reply is the least that the vendor's SDK reads; its fields are those of the types in the SDKs of November 2026:
+openai 3.54, anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3. Files that a test uploads are there until it
+ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email import message_from_bytes
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import httpx
+
+from pytest_chatprompt.apis.model_api import CREATED, server_sent_event
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.http.request_body import decode_body
+from pytest_chatprompt.providers.response import OFFLINE_TEXT
+
+_TIME: Final = "2025-01-01T00:00:00Z"
+_MODEL: Final = "offline"
+# A PNG of one pixel.
+_IMAGE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_IMAGE_URL: Final = "https://images.offline.invalid/image.png"
+# openai `types/moderation.py`, mistralai `models/moderationllmv1categorythresholds.py` and v2's.
+_CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "openai": (
+        "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
+        "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+    ),
+    "mistral": (
+        "sexual", "hate_and_discrimination", "violence_and_threats", "dangerous_and_criminal_content", "dangerous",
+        "criminal", "selfharm", "health", "financial", "law", "pii", "jailbreaking",
+    ),
+}  # fmt: skip
+# What each vendor's SDK sends in a header: it may ask a gateway, or a server on this machine. The narrower first.
+_SDK_HEADERS: Final = (
+    ("anthropic", "anthropic-version", ""),
+    ("gemini", "x-goog-api-client", ""),
+    ("cohere", "x-fern-sdk-name", "cohere"),
+    ("mistral", "user-agent", "mistralai"),
+    ("openai", "x-stainless-lang", ""),
+)
+# The domains of the vendors, and of those whose API resembles OpenAI's.
+_DOMAINS: Final[Mapping[str, str]] = {
+    "anthropic.com": "anthropic",
+    "googleapis.com": "gemini",
+    "cohere.com": "cohere",
+    "mistral.ai": "mistral",
+    **dict.fromkeys(
+        (
+            "openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "groq.com",
+            "together.ai", "cerebras.ai", "fireworks.ai", "deepseek.com", "openrouter.ai", "x.ai",
+        ),
+        "openai",
+    ),
+}  # fmt: skip
+
+
+def _vendor(request: httpx.Request) -> str:
+    """Whose API a request is for, by the SDK that sends it or by its host; `""` for nobody's of the table."""
+    for vendor, header, value in _SDK_HEADERS:
+        if header in request.headers and value in request.headers[header]:
+            return vendor
+    host = f".{request.url.host}"
+    return next((vendor for domain, vendor in _DOMAINS.items() if host.endswith(f".{domain}")), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCall:
+    """A request to one of these endpoints, and how it is answered.
+
+    Args:
+        has_content: whether it carries what a model sees, so that it is locked.
+    """
+
+    reply: Callable[[], httpx.Response]
+    has_content: bool
+
+    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - the APIs of models look at it
+        """Whether a queued reply is for it: those are what models say."""
+        return False
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        """Answer the request."""
+        del reply
+        response = self.reply()
+        response.request = request
+        return response
+
+
+class _Call(NamedTuple):
+    """A request, whose API it is for, and the name in its path: of a model, or of a file."""
+
+    vendor: str
+    request: httpx.Request
+    name: str = ""
+
+
+class _File(NamedTuple):
+    """A file that a test has uploaded, or a field of a form."""
+
+    id: str
+    name: str
+    content: bytes
+    purpose: str = "user_data"
+    media_type: str = "application/octet-stream"
+
+    @property
+    def text(self) -> str:
+        """The content, where it is the value of a field."""
+        return self.content.decode(errors="replace")
+
+
+class OfflineResources:
+    """The endpoints beside those of the models, with the files that a test has uploaded."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File] = {}
+        # What has come of an upload in pieces, by its id.
+        self._uploads: dict[str, _File] = {}
+
+    def find(self, request: httpx.Request) -> ResourceCall | None:
+        """What answers a request; `None` if it is to no such endpoint of a known vendor."""
+        if str(request.url) == _IMAGE_URL:
+            return ResourceCall(_png, has_content=False)
+        vendor = _vendor(request)
+        if not vendor:
+            return None
+        for method, path, reply, has_content in _ENDPOINTS:
+            found = path.search(request.url.path) if request.method == method else None
+            if found is not None:
+                return ResourceCall(partial(reply, self, _Call(vendor, request, *found.groups())), has_content)
+        return None
+
+    # --- models
+
+    def _list_models(self, call: _Call) -> httpx.Response:
+        models = [_model(call.vendor, _MODEL)]
+        return _json({"models": models} if call.vendor in ("cohere", "gemini") else _list(models))
+
+    def _get_model(self, call: _Call) -> httpx.Response:
+        return _json(_model(call.vendor, call.name))
+
+    # --- counts of tokens, moderation, images
+
+    def _count_tokens(self, call: _Call) -> httpx.Response:
+        tokens = max(1, estimate_tokens(count_characters(SentRequest.from_httpx(call.request))))
+        if call.request.url.path.endswith(":countTokens"):
+            return _json({"totalTokens": tokens})
+        is_openais = call.request.url.path.rstrip("/").endswith("/responses/input_tokens")
+        return _json({"input_tokens": tokens, **({"object": "response.input_tokens"} if is_openais else {})})
+
+    def _moderate(self, call: _Call) -> httpx.Response:
+        body = _body(call.request)
+        given: Any = body.get("input")
+        # Of a list each text, or each conversation, has a result; parts of one message have one together.
+        is_several = isinstance(given, list) and not all(isinstance(each, Mapping) for each in given)
+        names = _CATEGORIES.get(call.vendor, _CATEGORIES["openai"])
+        result = {
+            "flagged": False,
+            "categories": dict.fromkeys(names, False),
+            "category_scores": dict.fromkeys(names, 0.0),
+            "category_applied_input_types": {name: [] for name in names},
+        }
+        results = [result] * (len(given) if is_several else 1)
+        return _json({"id": "modr-offline", "model": body.get("model") or _MODEL, "results": results})
+
+    def _make_images(self, call: _Call) -> httpx.Response:
+        form = _form(call.request)
+        body = _body(call.request) if form is None else {name: value.text for name, value in form.items()}
+        kind = "image_edit" if "edits" in call.request.url.path else "image_generation"
+        usage = {
+            "input_tokens": 0,
+            "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+            "output_tokens": 0,
+            "total_tokens": 0,
+        }
+        form_of_image = {"background": "opaque", "output_format": "png", "quality": "auto", "size": "1024x1024"}
+        if str(body.get("stream")).lower() == "true":
+            done = {"type": f"{kind}.completed", "b64_json": _IMAGE, "created_at": CREATED, "usage": usage}
+            content = server_sent_event({**done, **form_of_image}, f"{kind}.completed") + b"data: [DONE]\n\n"
+            return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
+        is_link = body.get("response_format", "url" if str(body.get("model")).startswith("dall-e") else "") == "url"
+        image = {"url": _IMAGE_URL} if is_link else {"b64_json": _IMAGE}
+        images = [image] * int(body.get("n") or 1)
+        return _json({"created": CREATED, "data": images, "usage": usage, **form_of_image, "quality": "low"})
+
+    # --- files
+
+    def _upload(self, call: _Call) -> httpx.Response:
+        form = _form(call.request) or {}
+        sent = form.get("file", _File("", "file", b""))
+        purpose = form["purpose"].text if "purpose" in form else sent.purpose
+        return _json(_file(call.vendor, self._keep(sent._replace(purpose=purpose))))
+
+    def _start_upload(self, call: _Call) -> httpx.Response:
+        """Take a file of Gemini in pieces (google-genai `_api_client.py`, `_upload_fd`)."""
+        command = call.request.headers.get("x-goog-upload-command", "")
+        number = call.request.url.params.get("upload_id", "")
+        if "start" in command:
+            about = _body(call.request).get("file", {})
+            number = hashlib.sha256(call.request.content).hexdigest()[:16]
+            # Google's SDK for Python writes the second form.
+            name = about.get("displayName") or about.get("display_name") or "file"
+            media_type = about.get("mimeType") or about.get("mime_type") or "application/octet-stream"
+            own_id = str(about.get("name", "")).removeprefix("files/")
+            self._uploads[number] = _File(own_id, name, b"", media_type=media_type)
+            url = call.request.url.copy_merge_params({"upload_id": number})
+            headers = {"x-goog-upload-url": str(url), "x-goog-upload-status": "active"}
+            return httpx.Response(200, headers=headers, json={})
+        started = self._uploads.get(number, _File("", "file", b""))
+        self._uploads[number] = started._replace(content=started.content + call.request.content)
+        if "finalize" not in command:
+            return httpx.Response(200, headers={"x-goog-upload-status": "active"})
+        kept = self._keep(self._uploads.pop(number))
+        return httpx.Response(200, headers={"x-goog-upload-status": "final"}, json={"file": _file(call.vendor, kept)})
+
+    def _list_files(self, call: _Call) -> httpx.Response:
+        files = [_file(call.vendor, file) for file in self._files.values()]
+        return _json({"files": files} if call.vendor == "gemini" else _list(files))
+
+    def _get_file(self, call: _Call) -> httpx.Response:
+        return _json(_file(call.vendor, self._find_file(call.name)))
+
+    def _get_content(self, call: _Call) -> httpx.Response:
+        # Mistral's SDK takes no other type.
+        headers = {"content-type": "application/octet-stream"}
+        return httpx.Response(200, headers=headers, content=self._find_file(call.name).content)
+
+    def _get_link(self, call: _Call) -> httpx.Response:
+        return _json({"url": f"https://files.offline.invalid/{call.name}"})
+
+    def _delete_file(self, call: _Call) -> httpx.Response:
+        self._files.pop(call.name, None)
+        if call.vendor == "gemini":
+            return _json({})
+        if call.vendor == "anthropic":
+            return _json({"id": call.name, "type": "file_deleted"})
+        return _json({"id": call.name, "object": "file", "deleted": True})
+
+    def _keep(self, file: _File) -> _File:
+        """Keep a file, under an id that is the same for the same file."""
+        digest = hashlib.sha256(file.name.encode(errors="surrogatepass") + b"\0" + file.content).hexdigest()
+        kept = file._replace(id=file.id or f"file-{digest[:24]}")
+        self._files[kept.id] = kept
+        return kept
+
+    def _find_file(self, number: str) -> _File:
+        """The file of an id; one that the test has not uploaded is made up, since an application may know its id."""
+        return self._files.get(number) or _File(number, "file.txt", OFFLINE_TEXT.encode(), media_type="text/plain")
+
+
+# What stands before the names of these paths, in the APIs of all vendors.
+_BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
+# Method and path, what replies, and whether the request carries what a model sees.
+_ENDPOINTS: Final = tuple(
+    (method, re.compile(path), reply, has_content)
+    for method, path, reply, has_content in (
+        ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
+        ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
+        ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
+        ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
+        ("POST", r"/moderations/?$", OfflineResources._moderate, True),
+        ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
+        ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
+        ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
+        ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
+        ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
+        ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
+        ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
+        ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
+    )
+)
+
+
+def _json(data: Any) -> httpx.Response:
+    return httpx.Response(200, json=data)
+
+
+def _png() -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": "image/png"}, content=base64.b64decode(_IMAGE))
+
+
+def _list(items: list[dict[str, Any]]) -> dict[str, Any]:
+    ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else {}
+    return {"object": "list", "data": items, "has_more": False, **ends}
+
+
+def _model(vendor: str, name: str) -> dict[str, Any]:
+    if vendor == "gemini":
+        return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": ["generateContent"]}
+    if vendor == "cohere":
+        return {"name": name, "endpoints": ["chat"], "finetuned": False}
+    if vendor == "anthropic":
+        return {"type": "model", "id": name, "display_name": name, "created_at": _TIME, "lifecycle": "active"}
+    own = {"type": "base", "capabilities": {"completion_chat": True}} if vendor == "mistral" else {}
+    return {"id": name, "object": "model", "created": CREATED, "owned_by": "offline", **own}
+
+
+def _file(vendor: str, file: _File) -> dict[str, Any]:
+    if vendor == "gemini":
+        return {
+            "name": f"files/{file.id}",
+            "displayName": file.name,
+            "mimeType": file.media_type,
+            "sizeBytes": str(len(file.content)),
+            "createTime": _TIME,
+            "updateTime": _TIME,
+            "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{file.id}",
+            "state": "ACTIVE",
+            "source": "UPLOADED",
+        }
+    if vendor == "anthropic":
+        return {
+            "id": file.id,
+            "type": "file",
+            "filename": file.name,
+            "mime_type": file.media_type,
+            "size_bytes": len(file.content),
+            "created_at": _TIME,
+            "downloadable": False,
+        }
+    own = {"sample_type": "instruct", "source": "upload", "deleted": False} if vendor == "mistral" else {}
+    return {
+        "id": file.id,
+        "object": "file",
+        "bytes": len(file.content),
+        "created_at": CREATED,
+        "filename": file.name,
+        "purpose": file.purpose,
+        "status": "processed",
+        **own,
+    }
+
+
+def _body(request: httpx.Request) -> Mapping[str, Any]:
+    body = decode_body(request.content, request.headers)
+    return body if isinstance(body, Mapping) else {}
+
+
+def _form(request: httpx.Request) -> dict[str, _File] | None:
+    """The fields of a form with files, by name; `None` for another body."""
+    content_type = request.headers.get("content-type", "")
+    if not content_type.startswith("multipart/form-data"):
+        return None
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    parts: Any = message_from_bytes(head + request.content).get_payload()
+    fields = {}
+    for part in parts if isinstance(parts, list) else ():
+        name = str(part.get_param("name", header="content-disposition"))
+        content = part.get_payload(decode=True) or b""
+        fields[name] = _File("", part.get_filename() or "file", content, media_type=part.get_content_type())
+    return fields

@@ -1,0 +1,107 @@
+"""What models answered to the requests of any client, read from the replies that a recording has seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import httpx
+
+from pytest_chatprompt.apis.json_body import read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI
+from pytest_chatprompt.apis.table import chat_providers, find_api
+from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+_FIRST_ERROR = 400
+
+
+class ModelAnswer(NamedTuple):
+    """The answer to one request; without a response there was none, or an error in its place."""
+
+    response: ProviderResponse | None
+    is_replayed: bool
+
+
+def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
+    """What became of each request to an API of a model, in the order of the requests."""
+    answers = []
+    for request, taken in tuple(recording.requests):
+        api = find_offline_api(request)
+        if api is not None:
+            is_replayed = isinstance(taken, RecordedExchange)
+            exchange = taken if isinstance(taken, RecordedExchange) else taken.exchange
+            response = None if exchange is None else _read(api, request, exchange)
+            answers.append(ModelAnswer(response, is_replayed))
+    return answers
+
+
+def count_model_requests(sent: Iterable[SentRequest]) -> int:
+    """How many of some requests are to an API of a model."""
+    return sum(find_api(*each.endpoint.partition("?")[0].split(" ", 1)) is not None for each in sent)
+
+
+def summed_usage(responses: Sequence[ProviderResponse]) -> TokenUsage:
+    """The tokens of several answers together; `None` where one of them does not say."""
+    counts = {name: [getattr(each.usage, name) for each in responses] for name in TokenUsage.model_fields}
+    return TokenUsage(**{name: None if None in known else sum(known) for name, known in counts.items()})
+
+
+def summed(amounts: Sequence[float | None]) -> float | None:
+    """A sum; `None` if one of the amounts is not known."""
+    return None if None in amounts else math.fsum(filter(None, amounts))
+
+
+def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> ProviderResponse:
+    """The response of a provider of one's own, with what its requests used where it does not say that itself."""
+    answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
+    if not answers or response.usage != TokenUsage() or response.cost_usd is not None:
+        return response
+    cost = summed([answer.cost_usd for answer in answers])
+    return response.model_copy(update={"usage": summed_usage(answers), "cost_usd": cost})
+
+
+def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> ProviderResponse | None:
+    reply = exchange.reply
+    if reply is None or reply.status >= _FIRST_ERROR:
+        return None
+    body, response = None, ProviderResponse(text="", usage=read_usage(reply.content))
+    # It may be cut off, or no such reply.
+    with suppress(LookupError, TypeError, AttributeError, ValueError):
+        body = _body(api, reply)
+        response = _reader(api).read_reply(body)
+    billing, usage, said = find_billing(request), response.usage, body if isinstance(body, Mapping) else {}
+    if usage.input_tokens is not None and not isinstance(api, ChatAPI):
+        # Embeddings have no output.
+        usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
+    model, tier = str(said.get("model") or ""), said.get("service_tier")
+    cost = None if billing is None else billing.cost_usd(usage, model, tier)
+    update = {"usage": usage, "cost_usd": cost, "latency_seconds": exchange.latency_seconds, "raw": None}
+    return response.model_copy(update=update)
+
+
+def _body(api: ModelAPI, reply: RecordedReply) -> Any:
+    """The body of a reply: as it is, or put together of the events of a stream, which Gemini may send as one list."""
+    if isinstance(api, ChatAPI) and (reply.events or isinstance(reply.body, list)):
+        return api.join_stream(list(_data(reply.events or reply.body)))
+    return reply.body
+
+
+def _data(events: Any) -> Iterator[Any]:
+    """The JSON data of the events of a stream; of Amazon's each under the name of the event."""
+    for event in events:
+        if "headers" in event:
+            yield {event["headers"][":event-type"]: event["data"]}
+        elif isinstance(event.get("data", event), Mapping):
+            yield event.get("data", event)
+
+
+def _reader(api: ModelAPI) -> Any:
+    """What reads the replies of an API: the provider that sends to it, else the API."""
+    classes: tuple[Any, ...] = chat_providers()
+    return next((provider() for provider in classes if provider.offline_api == api.name), api)

@@ -1,0 +1,130 @@
+"""`ReplyQueue`: the replies that a test has queued, and which request takes which."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pytest_chatprompt.errors import CaptureError
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.apis.reply import Reply
+    from pytest_chatprompt.capture.sent_request import SentRequest
+
+When = str | Callable[["SentRequest"], object]
+
+_SHOWN_CHARACTERS: Final = 40
+_SHOWN_REPLIES: Final = 10
+
+
+class QueuedReply(NamedTuple):
+    """A reply that waits for its request.
+
+    Args:
+        number: from 1, in the order of the calls of `eval_api.reply`.
+        when: a text that the request has to hold, or a function of the request; `None` for any request.
+    """
+
+    reply: Reply
+    number: int = 1
+    when: When | None = None
+
+    def fits(self, sent: SentRequest) -> bool:
+        """Whether the reply is one for this request."""
+        if self.when is None or isinstance(self.when, str):
+            return self.when is None or self.when in sent.endpoint or _holds(sent.body, self.when)
+        try:
+            return bool(self.when(sent))
+        except Exception as error:
+            raise CaptureError(
+                f"reply {self.number} of eval_api.reply cannot tell whether {sent.endpoint} is its request: "
+                f"{_described(self.when)} raised {type(error).__name__}: {error}"
+            ) from error
+
+    def describe(self) -> str:
+        """What it is, as its call says it: `reply 2: 'Hello, Ada', when='Ada'`."""
+        content = [_shortened(self.reply.text)] if self.reply.text is not None else []
+        if self.reply.tool_calls:
+            content.append(f"tool_calls=[{', '.join(call['name'] for call in self.reply.tool_calls)}]")
+        for name in ("json", "error", "finish_reason", "usage"):
+            value = getattr(self.reply, name)
+            content += [] if value is None else [f"{name}={_shortened(value)}"]
+        content += [] if self.when is None else [f"when={_described(self.when)}"]
+        return f"reply {self.number}: {', '.join(content)}"
+
+
+def _holds(data: Any, text: str) -> bool:
+    """Whether one of the texts in the body of a request holds a text."""
+    if isinstance(data, str):
+        return text in data
+    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    return any(_holds(value, text) for value in values)
+
+
+def _described(when: When) -> str:
+    if isinstance(when, str):
+        return _shortened(when)
+    code = getattr(when, "__code__", None)
+    line = "" if code is None else f" (line {code.co_firstlineno})"
+    return f"{getattr(when, '__name__', type(when).__name__)}{line}"
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+@dataclass(eq=False, slots=True)
+class ReplyQueue:
+    """The replies that a test has queued, and those that requests took. Safe between threads."""
+
+    waiting: list[QueuedReply] = field(default_factory=list)
+    taken: list[QueuedReply] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, reply: Reply, when: When | None) -> None:
+        """Queue a reply.
+
+        Raises:
+            ValueError, TypeError: `when` is neither a text nor a function.
+        """
+        if when == "":
+            raise ValueError("when is an empty text, which every request holds; leave it out")
+        if when is not None and not isinstance(when, str) and not callable(when):
+            raise TypeError(f"when must be a text that the request holds, or a function of the request, not {when!r}")
+        with self._lock:
+            self.waiting.append(QueuedReply(reply, len(self.waiting) + len(self.taken) + 1, when))
+
+    def take(self, accepts: Callable[[Reply], bool], describe: Callable[[], SentRequest]) -> Reply | None:
+        """Take the reply for a request: the first whose `when` fits, else the first without; `None` if there is none.
+
+        Which thread sends first is chance: a reply for any request must not go to one that has its own.
+
+        Raises:
+            CaptureError: a function of the test has failed.
+        """
+        with self._lock:
+            if not self.waiting:
+                return None
+            sent = describe()
+            for queued in sorted(self.waiting, key=lambda each: each.when is None):
+                if accepts(queued.reply) and queued.fits(sent):
+                    self.waiting.remove(queued)
+                    self.taken.append(queued)
+                    return queued.reply
+        return None
+
+    def describe_waiting(self) -> str:
+        """The error text for the replies that no request has taken; `""` if there are none."""
+        if not self.waiting:
+            return ""
+        count = len(self.waiting)
+        lines = [f"  {queued.describe()}" for queued in self.waiting[:_SHOWN_REPLIES]]
+        lines += [f"  and {count - _SHOWN_REPLIES} more"] if count > _SHOWN_REPLIES else []
+        what, them, requests = (
+            ("a reply", "it", "its request") if count == 1 else (f"{count} replies", "them", "their requests")
+        )
+        head = f"eval_api.reply queued {what} that no request has taken; remove {them}, or send {requests}:"
+        return "\n".join([head, *lines])
