@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
@@ -36,35 +36,23 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
     Payload,
     SettingField,
-    Turn,
-    TurnResult,
     choose_one,
-    content_blocks,
     effort_among,
     require_schema,
-    split_prompt,
     to_list,
-    turn_blocks,
     write_tools,
 )
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.prompt.request import FunctionTool
 from pytest_chatprompt.providers.response import ProviderResponse
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """Make the block for a text."""
-    return {"type": "text", "text": text}
 
 
 def _block(media: Media) -> dict[str, Any]:
@@ -140,7 +128,7 @@ ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class AnthropicProvider(ChatProvider):
+class AnthropicProvider(BlocksProvider):
     """Sends chat prompts to Anthropic, at `{base_url}/v1/messages`.
 
     Args:
@@ -191,10 +179,29 @@ class AnthropicProvider(ChatProvider):
         max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
-            body["system"] = _content(split.system)
-        body["messages"] = [_message(turn) for turn in split.turns]
+            body["system"] = self.text_or_blocks(split.system)
+        body["messages"] = [turn.raw or self._message(turn) for turn in split.turns]
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def _message(self, turn: Turn) -> dict[str, Any]:
+        role = "user" if turn.results else turn.message.role
+        is_text = not turn.results and not turn.message.tool_calls
+        return {
+            "role": role,
+            "content": self.text_or_blocks(turn.message.content) if is_text else self.turn_blocks(turn),
+        }
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `ToolUseBlockParam`."""
+        return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `ToolResultBlockParam`."""
+        content = self.text_or_blocks(result.content)
+        block = {"type": "tool_result", "tool_use_id": result.tool_call_id, "content": content}
+        return {**block, "is_error": True} if result.is_error else block
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, with the schema of the arguments as `input_schema`."""
@@ -234,30 +241,6 @@ class AnthropicProvider(ChatProvider):
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    message = turn.message
-    content = _content(message.content)
-    if turn.results or message.tool_calls:
-        content = turn_blocks(turn, ANTHROPIC_MEDIA, text_block, _call, _result)
-    return {"role": "user" if turn.results else message.role, "content": content}
-
-
-def _content(content: Content) -> Any:
-    """A text as it is, media and the texts between them as blocks."""
-    return content_blocks(content, ANTHROPIC_MEDIA, text_block) if isinstance(content, tuple) else content
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.id, "name": call.function.name, "input": arguments}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
-    return {**block, "is_error": True} if result.message.is_error else block
-
-
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -274,6 +257,7 @@ class AnthropicMessages(ChatAPI):
     """Anthropic's Messages API."""
 
     price_vendor = "anthropic"
+    call_ids = "toolu_{digest}"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
@@ -326,10 +310,7 @@ class AnthropicMessages(ChatAPI):
         content: list[dict[str, Any]] = []
         if answer.text is not None:
             content.append({"type": "text", "text": answer.text, "citations": None})
-        content += [
-            {"type": "tool_use", "id": call.id or f"toolu_{call.digest}", "name": call.name, "input": call.arguments}
-            for call in answer.tool_calls
-        ]
+        content += [AnthropicProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "id": f"msg_{answer.digest[:24]}",
             "type": "message",

@@ -18,7 +18,7 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
+from pytest_chatprompt.apis.chat_provider import BlocksProvider, ChatProviderArguments
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
@@ -34,33 +34,27 @@ from pytest_chatprompt.apis.conversation import (
     read_parts,
     result_parts,
 )
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
+    Blocks,
     Payload,
     SettingField,
-    Turn,
-    TurnResult,
     choose_one,
-    content_blocks,
     effort_among,
     require_schema,
-    split_prompt,
     to_list,
-    turn_blocks,
     write_tools,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage,
     ChatPrompt,
     JSONResult,
-    MarkedText,
     Media,
     content_parts,
     describe_messages,
@@ -79,11 +73,6 @@ _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
 _BLANKS: Final = re.compile(r" {2,}")
 # Leaves room for a number.
 _MAX_NAME_LENGTH: Final = 190
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """Make the block for a text."""
-    return {"text": text}
 
 
 def _image(media: Media) -> dict[str, Any]:
@@ -201,7 +190,7 @@ BEDROCK_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class BedrockProvider(ChatProvider):
+class BedrockProvider(BlocksProvider):
     """Sends chat prompts to Amazon Bedrock, at `{base_url}/model/{model}/converse`.
 
     Args:
@@ -299,11 +288,11 @@ class BedrockProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["system"] = content_blocks(split.system, BEDROCK_MEDIA, text_block, _mark)
+            body["system"] = self.content_blocks(split.system)
         joined: list[str] = []
         body["messages"] = []
         for before, turn in zip((None, *split.turns), split.turns, strict=False):
-            message = _message(turn)
+            message = turn.raw or self._message(turn)
             if before is not None and before.results and turn.raw is None and message["role"] == "user":
                 # Roles alternate, and tool results are the user's.
                 body["messages"][-1]["content"] += message["content"]
@@ -313,6 +302,38 @@ class BedrockProvider(ChatProvider):
         number_documents(body["messages"])
         self.settings_body(body)
         return Payload(body, (*split.adjustments, *joined))
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """A `ContentBlock` with a text."""
+        return {"text": text}
+
+    def mark_block(self, blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
+        """A `CachePointBlock` after what it marks."""
+        ttl = {"ttl": cache_control["ttl"]} if "ttl" in cache_control else {}
+        blocks.append({"cachePoint": {"type": "default", **ttl}})
+
+    def _message(self, turn: Turn) -> dict[str, Any]:
+        if not turn.results:
+            return {"role": turn.message.role, "content": self.turn_blocks(turn)}
+        blocks = []
+        for block in self.turn_blocks(turn):
+            content = block["toolResult"]["content"]
+            # Within a result there are no marks.
+            block["toolResult"]["content"] = [each for each in content if "cachePoint" not in each]
+            blocks += [block, *(each for each in content if "cachePoint" in each)]
+        return {"role": "user", "content": blocks}
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `ToolUseBlock`."""
+        return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `ToolResultBlock`, which has to have a block, even if it is empty."""
+        data = next((part.data for part in content_parts(result.content) if isinstance(part, JSONResult)), None)
+        blocks = self.content_blocks(result.content) or [self.text_block("")]
+        fields = {"toolUseId": result.tool_call_id, "content": blocks if data is None else [{"json": thaw(data)}]}
+        return {"toolResult": {**fields, "status": "error"} if result.is_error else fields}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""
@@ -376,39 +397,6 @@ def _text(block: Mapping[str, Any]) -> str:
     return "".join((block.get("text", ""), *(part["text"] for part in cited)))
 
 
-def _mark(blocks: list[dict[str, Any]], cache_control: Mapping[str, Any]) -> None:
-    ttl = {"ttl": cache_control["ttl"]} if "ttl" in cache_control else {}
-    blocks.append({"cachePoint": {"type": "default", **ttl}})
-
-
-def _message(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    if not turn.results:
-        blocks = turn_blocks(turn, BEDROCK_MEDIA, text_block, _call, _result, _mark)
-        return {"role": turn.message.role, "content": blocks}
-    blocks = []
-    for result in turn.results:
-        blocks.append(_result(result))
-        # Within a result there are no marks.
-        for part in content_parts(result.content):
-            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
-                _mark(blocks, part.cache_control)
-    return {"role": "user", "content": blocks}
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": arguments}}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    # A result has to have a block, even if it is empty.
-    blocks = content_blocks(result.content, BEDROCK_MEDIA, text_block, lambda *_: None) or [text_block("")]
-    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
-    fields = {"toolUseId": result.call_id, "content": blocks if data is None else [{"json": thaw(data)}]}
-    return {"toolResult": {**fields, "status": "error"} if result.message.is_error else fields}
-
-
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -424,6 +412,7 @@ class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
     price_vendor = "aws"
+    call_ids = "tooluse_{digest}"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"
@@ -475,10 +464,7 @@ class BedrockConverse(ChatAPI):
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """The body of the reply, a `ConverseResponse`."""
         content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
-        content += [
-            {"toolUse": {"toolUseId": call.id or f"tooluse_{call.digest}", "name": call.name, "input": call.arguments}}
-            for call in answer.tool_calls
-        ]
+        content += [BedrockProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "output": {"message": {"role": "assistant", "content": content}},
             "stopReason": self.finish_reason(answer),

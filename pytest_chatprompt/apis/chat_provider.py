@@ -7,6 +7,7 @@ import math
 import os
 import re
 import time
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
@@ -14,18 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
-from pytest_chatprompt.apis.json_body import encode_json
+from pytest_chatprompt.apis.fitting import Turn, fit_adjustments, fit_prompt, fit_tools, with_raw_calls
+from pytest_chatprompt.apis.json_body import encode_json, parse_arguments
 from pytest_chatprompt.apis.preflight import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
-from pytest_chatprompt.apis.vendor_api import (
-    PreparedRequest,
-    VendorAPI,
-    add_options,
-    fit_adjustments,
-    fit_prompt,
-    fit_tools,
-    with_raw_calls,
-    with_settings,
-)
+from pytest_chatprompt.apis.vendor_api import Blocks, PreparedRequest, VendorAPI, add_options, with_settings
 from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
@@ -418,6 +411,28 @@ class ChatProvider(VendorAPI):
         text = replace_surrogates(text)
         text = text.replace(key, "[key]") if key else text
         return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
+
+
+class BlocksProvider(ChatProvider):
+    """Base class of the providers whose APIs have messages of blocks, and the arguments of tool calls as data."""
+
+    @staticmethod
+    @abstractmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The block of a tool call."""
+
+    @abstractmethod
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """The block of a tool's result, as a `Turn` has it."""
+
+    def turn_blocks(self, turn: Turn) -> Blocks:
+        """A turn as blocks: its results, or its content and its calls."""
+        if turn.results:
+            return [self.result_block(result) for result in turn.results]
+        blocks = self.content_blocks(turn.message.content)
+        for call in turn.message.tool_calls:
+            blocks.append(self.call_block(call.id, call.function.name, parse_arguments(call, turn.message)))
+        return blocks
 
 
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:

@@ -28,6 +28,7 @@ class CohereChat(ChatAPI):
     """Cohere's chat API, version 2."""
 
     price_vendor = "cohere"
+    call_ids = "{name}_{digest:.12}"
     prompt_keys = ("model", "tools", "documents", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "COMPLETE",
@@ -51,7 +52,7 @@ class CohereChat(ChatAPI):
             message["tool_plan"] = answer.text or ""
             message["tool_calls"] = [
                 {
-                    "id": call.id or f"{call.name}_{call.digest[:12]}",
+                    "id": call.id,
                     "type": "function",
                     "function": {"name": call.name, "arguments": json_text(call.arguments)},
                 }

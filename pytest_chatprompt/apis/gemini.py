@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -34,6 +34,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
     turns_of_parts,
 )
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
@@ -45,29 +46,11 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    Turn,
-    TurnResult,
-    content_blocks,
-    effort_among,
-    split_prompt,
-    to_list,
-    turn_blocks,
-)
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, JSONResult, Media, content_parts
+from pytest_chatprompt.apis.vendor_api import Blocks, Payload, SettingField, effort_among, to_list
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, JSONResult, Media, content_parts
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import thaw
-
-
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"text": text}
 
 
 def _part(media: Media) -> dict[str, Any]:
@@ -158,7 +141,7 @@ GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class GeminiProvider(ChatProvider):
+class GeminiProvider(BlocksProvider):
     """Sends chat prompts to Gemini, at `{base_url}/{api_version}/models/{model}:generateContent`.
 
     Args:
@@ -209,10 +192,37 @@ class GeminiProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["systemInstruction"] = {"parts": content_blocks(split.system, GEMINI_MEDIA, text_part)}
-        body["contents"] = [_content(turn) for turn in split.turns]
+            body["systemInstruction"] = {"parts": self.content_blocks(split.system)}
+        roles = {"assistant": "model"}
+        body["contents"] = [
+            turn.raw or {"role": roles.get(turn.message.role, "user"), "parts": self.turn_blocks(turn)}
+            for turn in split.turns
+        ]
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """A `Part` with a text."""
+        return {"text": text}
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `Part` with a `FunctionCall`."""
+        return {"functionCall": {"id": call_id, "name": name, "args": arguments}}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `Part` with a `FunctionResponse`; what is raw has no place in it."""
+        content = content_parts(result.content)
+        data = next((part.data for part in content if isinstance(part, JSONResult)), None)
+        output = "\n".join(part for part in content if isinstance(part, str)) if data is None else thaw(data)
+        if result.is_error:
+            output = {"error": output}
+        elif data is None:
+            output = {"result": output}
+        fields: dict[str, Any] = {} if result.tool_call_id is None else {"id": result.tool_call_id}
+        fields |= {"name": result.name, "response": output}
+        parts = [_part(part) for part in content if isinstance(part, Media)]
+        return {"functionResponse": {**fields, "parts": parts} if parts else fields}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools` with the declarations of all functions."""
@@ -273,30 +283,6 @@ class GeminiProvider(ChatProvider):
         )
 
 
-def _content(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    parts = turn_blocks(turn, GEMINI_MEDIA, text_part, _call, _result)
-    return {"role": "model" if turn.message.role == "assistant" else "user", "parts": parts}
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"functionCall": {"id": call.id, "name": call.function.name, "args": arguments}}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
-    texts = [part for part in content_parts(result.content) if isinstance(part, str)]
-    output = "\n".join(texts) if data is None else thaw(data)
-    if result.message.is_error:
-        output = {"error": output}
-    elif data is None:
-        output = {"result": output}
-    fields = {"id": result.call_id, "name": result.function_name, "response": output}
-    parts = [_part(part) for part in content_parts(result.content) if isinstance(part, Media)]
-    return {"functionResponse": {**fields, "parts": parts} if parts else fields}
-
-
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _JSON: Final = "application/json"
 
@@ -317,6 +303,7 @@ class GeminiGenerateContent(ChatAPI):
     """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
 
     price_vendor = "google"
+    call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "STOP",
@@ -379,13 +366,8 @@ class GeminiGenerateContent(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""
-        parts: list[dict[str, Any]] = []
-        if answer.text is not None:
-            parts.append({"text": _unquoted(model_request.body, answer.text)})
-        parts += [
-            {"functionCall": {"id": call.id or call.digest, "name": call.name, "args": call.arguments}}
-            for call in answer.tool_calls
-        ]
+        parts: Blocks = [] if answer.text is None else [{"text": _unquoted(model_request.body, answer.text)}]
+        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         config = as_mapping(_get(model_request.body, "generationConfig"))
         count = _get(config, "candidateCount")
         count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1

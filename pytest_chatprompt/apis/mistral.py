@@ -12,17 +12,16 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable
 from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest, Reply
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField
+from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
+from pytest_chatprompt.apis.vendor_api import Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.providers.response import ProviderResponse
-
-_ID_LENGTH: Final = 9
 
 _VALIDATOR: Final = (
     "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
@@ -152,11 +151,9 @@ class MistralChat(MistralErrors, OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
     price_vendor = "mistral"
+    # Nine letters and digits, the only form that Mistral accepts.
+    call_ids = "{digest:.9}"
     finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
-
-    def call_id(self, call: AnswerToolCall) -> str:
-        """Make an id of nine letters and digits, the only form that Mistral accepts."""
-        return call.id or call.digest[:_ID_LENGTH]
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body with only the fields that Mistral sends."""

@@ -158,10 +158,12 @@ class ChatAPI(ModelAPI):
     """An API whose replies are text and tool calls.
 
     Attributes:
+        call_ids: the form of the ids of tool calls, with `{digest}` and `{name}`.
         finish_reasons: the API's own word for each common one.
         stream_type: the media type of its streams.
     """
 
+    call_ids: ClassVar[str] = "call_{digest}"
     finish_reasons: ClassVar[Mapping[str, str]] = {}
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
 
@@ -182,8 +184,9 @@ class ChatAPI(ModelAPI):
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
-        sent = self.read_conversation(model_request.body)
-        return self.body(model_request, make_answer(model_request, self.definitions(model_request.body), sent, reply))
+        body = model_request.body
+        answer = make_answer(model_request, self.definitions(body), self.read_conversation(body), reply, self.call_ids)
+        return self.body(model_request, answer)
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""

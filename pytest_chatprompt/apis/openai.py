@@ -31,6 +31,7 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, raw_message
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
@@ -42,23 +43,11 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    content_blocks,
-    raw_message,
-)
+from pytest_chatprompt.apis.vendor_api import Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
-
-
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"type": "text", "text": text}
 
 
 def image_part(media: Media) -> dict[str, Any]:
@@ -245,13 +234,7 @@ class OpenAIProvider(ChatProvider):
         return body
 
     def _message(self, message: ChatMessage) -> dict[str, Any]:
-        raw = raw_message(message)
-        if raw is not None:
-            return raw
-        data = message.as_dict()
-        if isinstance(message.content, tuple):
-            data["content"] = content_blocks(message.content, self.media, text_part)
-        return data
+        return raw_message(message) or {**message.as_dict(), "content": self.text_or_blocks(message.content)}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
@@ -383,10 +366,6 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         """Read `tools`, `tool_choice` and `response_format`."""
         return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), body.get("response_format"))
 
-    def call_id(self, call: AnswerToolCall) -> str:
-        """Make the id of a tool call."""
-        return call.id or f"call_{call.digest}"
-
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
@@ -414,9 +393,9 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def _call(self, call: AnswerToolCall) -> dict[str, Any]:
         if call.takes_text:
-            return {"id": self.call_id(call), "type": "custom", "custom": {"name": call.name, "input": call.input}}
+            return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
         function = {"name": call.name, "arguments": json_text(call.arguments)}
-        return {"id": self.call_id(call), "type": "function", "function": function}
+        return {"id": call.id, "type": "function", "function": function}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""

@@ -29,6 +29,7 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
+from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.openai import (
@@ -45,22 +46,9 @@ from pytest_chatprompt.apis.openai import (
 )
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    Turn,
-    content_blocks,
-    split_prompt,
-)
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.apis.vendor_api import Payload, SettingField
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.providers.response import ProviderResponse
-
-
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"type": "input_text", "text": text}
 
 
 def _image(media: Media) -> dict[str, Any]:
@@ -141,14 +129,32 @@ class OpenAIResponsesProvider(ChatProvider):
         """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""
         split = split_prompt(prompt, self.vendor, joins_results=False)
         body: dict[str, Any] = {"model": self.model}
-        body["input"] = [item for turn in split.turns for item in _items(turn)]
+        body["input"] = [item for turn in split.turns for item in self._items(turn)]
         if isinstance(split.system, tuple):
             # `instructions` have no parts.
-            body["input"].insert(0, {"role": "system", "content": _content(split.system)})
+            body["input"].insert(0, {"role": "system", "content": self.text_or_blocks(split.system)})
         elif split.system:
             body = {"model": self.model, "instructions": split.system, "input": body["input"]}
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """An `input_text`."""
+        return {"type": "input_text", "text": text}
+
+    def _items(self, turn: Turn) -> list[dict[str, Any]]:
+        if turn.raw:
+            return [turn.raw]
+        items: list[dict[str, Any]] = []
+        for result in turn.results:
+            output = self.text_or_blocks(result.content)
+            items.append({"type": "function_call_output", "call_id": result.tool_call_id, "output": output})
+        message = turn.message
+        # A text comes before the calls of its turn, as the API's own output has them.
+        if not turn.results and (message.content or not message.tool_calls):
+            items.append({"role": message.role, "content": self.text_or_blocks(message.content)})
+        calls = ({"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls)
+        return [*items, *({"type": "function_call", **call} for call in calls)]
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
@@ -192,28 +198,6 @@ class OpenAIResponsesProvider(ChatProvider):
 def _failure(error: Any) -> str | None:
     """Why the model failed, although the status is 200."""
     return None if error is None else f"{error.get('code')}: {error.get('message')}"
-
-
-def _items(turn: Turn) -> Iterator[dict[str, Any]]:
-    if turn.results:
-        for result in turn.results:
-            yield {"type": "function_call_output", "call_id": result.call_id, "output": _content(result.content)}
-        return
-    if turn.raw is not None:
-        yield turn.raw
-        return
-    message = turn.message
-    # A text comes before the calls of its turn, as the API's own output has them.
-    if message.content or not message.tool_calls:
-        yield {"role": message.role, "content": _content(message.content)}
-    for call in message.tool_calls:
-        function = call.function
-        yield {"type": "function_call", "call_id": call.id, "name": function.name, "arguments": function.arguments}
-
-
-def _content(content: Content) -> Any:
-    """A text as it is, media and the texts between them as parts."""
-    return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,7 +313,7 @@ def _output(model_request: ModelRequest, answer: Answer, status: str) -> Iterato
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
         yield {"id": f"msg_{digest}", "type": "message", "role": "assistant", "status": status, "content": [part]}
     for call in answer.tool_calls:
-        named = {"call_id": call.id or f"call_{call.digest}", "name": call.name}
+        named = {"call_id": call.id, "name": call.name}
         if call.takes_text:
             yield {"id": f"ctc_{call.digest}", "type": "custom_tool_call", **named, "input": call.input}
         else:

@@ -280,15 +280,14 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
 class AnswerToolCall:
     """A tool call of the answer.
 
-    APIs make its id of the digest, unless the test gave one. A custom tool takes a text, the argument `input`, in place
-    of JSON data.
+    A custom tool takes a text, the argument `input`, in place of JSON data.
     """
 
     name: str
     arguments: Mapping[str, Any]
     digest: str
-    id: str = ""
-    takes_text: bool = False
+    id: str
+    takes_text: bool
 
     @property
     def input(self) -> str:
@@ -321,10 +320,12 @@ class UnansweredSchemaError(Exception):
     """A request demands what fits a JSON Schema, and no reply to it can be made up."""
 
 
-def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
-    """Decide what the model replies."""
+def make_answer(
+    request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None, call_ids: str
+) -> Answer:
+    """Decide what the model replies; `call_ids` is the form of the ids of its calls."""
     wanted = reply or Reply(usage={})
-    text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
+    text, calls = wanted.text, wanted.tool_calls
     if wanted.json is not None:
         tool = _tool_for(wanted.json, demand.forced)
         if tool is None:
@@ -334,24 +335,15 @@ def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, 
     elif text is None and not calls:
         text, calls = _least(demand, {call.name for call in sent.tool_calls})
     text_tools = {tool.name for tool in demand.called if tool.parameters is None}
-    first = len(sent.tool_calls)
+    made = []
+    for place, call in enumerate(calls, start=len(sent.tool_calls)):
+        name, digest = call["name"], _call_digest(request, place, call)
+        call_id = call.get("id") or call_ids.format(digest=digest, name=name)
+        made.append(AnswerToolCall(name, call["arguments"], digest, call_id, name in text_tools))
     usage = wanted.usage or {}
+    reason = wanted.finish_reason or ("tool_calls" if calls else "stop")
     return Answer(
-        request.digest,
-        text,
-        tuple(
-            AnswerToolCall(
-                call["name"],
-                call["arguments"],
-                _call_digest(request, first + index, call),
-                call.get("id", ""),
-                call["name"] in text_tools,
-            )
-            for index, call in enumerate(calls)
-        ),
-        usage.get("input_tokens", 0),
-        usage.get("output_tokens", 0),
-        wanted.finish_reason or ("tool_calls" if calls else "stop"),
+        request.digest, text, tuple(made), usage.get("input_tokens", 0), usage.get("output_tokens", 0), reason
     )
 
 
