@@ -64,59 +64,25 @@ def _block(media: Media) -> dict[str, Any]:
     return {"type": media.kind, "source": source}
 
 
-ANTHROPIC_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
-    "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
-}
-
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
 
-_ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
-_ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
+_MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
+_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
-_ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
-_ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
-_ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
-_ANTHROPIC_SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
-_ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
+_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
+_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
+_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
+_SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
+_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
-_ANTHROPIC_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_ANTHROPIC_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
-_ANTHROPIC_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
+_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
+_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
+_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
 
-ANTHROPIC_RULES: Final = (
-    about_calls("tool-call-without-result", _ANTHROPIC_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _ANTHROPIC_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _ANTHROPIC_TOOLS, message_rules.results_given_twice),
-    about_calls(
-        "function-name",
-        _ANTHROPIC_TOOL_NAMES,
-        message_rules.function_names(*_ANTHROPIC_NAME),
-    ),
-    about_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, message_rules.call_ids_used_twice),
-    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, option_rules.tool_names(*_ANTHROPIC_NAME)),
-    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, option_rules.choices_without_tools),
-    about_definitions("schema-additional-properties", _ANTHROPIC_SCHEMAS, option_rules.open_objects),
-    # 100 for models with a context of 200,000 tokens.
-    about_media("image-count", _ANTHROPIC_IMAGES, message_rules.too_many("image", 600)),
-    about_media("media-size", _ANTHROPIC_IMAGES, message_rules.too_large("image", 10, "base64")),
-    about_media("media-total", _ANTHROPIC_SIZES, message_rules.too_large_together(32, "base64")),
-    Rule("first-turn", _ANTHROPIC_ERRORS, message_rules.first_turn_not_the_users),
-    Rule("merged-turns", _ANTHROPIC, message_rules.merged_turns),
-    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-    Rule("prefill-blanks", _ANTHROPIC_BLANKS, message_rules.trailing_blanks_in_prefill),
-    Rule("output-cap", _ANTHROPIC_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _ANTHROPIC, option_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
-    Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("temperature", "a temperature")),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
-    Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
-)
 
 ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
     "claude-3*": ModelLimits(),
@@ -157,10 +123,41 @@ class AnthropicProvider(BlocksProvider):
         "reasoning_effort": SettingField(("output_config", "effort"), _effort),
     }
     name = "anthropic"
-    media: ClassVar[MediaTable] = ANTHROPIC_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+        "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+    }
     cached_kinds = ("text", "image", "document")
     takes_tool_errors = True
-    rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("function-name", _TOOL_NAMES, message_rules.function_names(*_NAME)),
+        about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
+        about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
+        about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
+        # 100 for models with a context of 200,000 tokens.
+        about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
+        about_media("media-size", _IMAGES, message_rules.too_large("image", 10, "base64")),
+        about_media("media-total", _SIZES, message_rules.too_large_together(32, "base64")),
+        Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
+        Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
+        Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+        Rule("prefill-blanks", _BLANKS, message_rules.trailing_blanks_in_prefill),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
+        Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+        Rule(
+            "temperature-removed",
+            ANTHROPIC_SAMPLING,
+            option_rules.removed_from_versions("temperature", "a temperature"),
+        ),
+        Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
+        Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
+    )
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
 

@@ -121,12 +121,6 @@ _DOCUMENTS: Final = {
     "pdf": "application/pdf",
     **{suffix.removeprefix("."): media_type for suffix, (media_type, _) in NAMED_DOCUMENTS.items() if suffix != ".htm"},
 }
-BEDROCK_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_image, roles=("user", "tool")),
-    "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
-    # `ToolResultContentBlock` has none.
-    "audio": MediaSupport(_audio),
-}
 
 _OFFLINE_REGION: Final = "us-east-1"
 _REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -142,52 +136,15 @@ _effort: Final = effort_among(
     "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
 )
 
-_BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
-_BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
-_BEDROCK_SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
-_BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
-_BEDROCK_CONFIG: Final = (
-    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
-)
-_BEDROCK_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
-_BEDROCK_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
-_BEDROCK_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_BEDROCK_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
-
-# What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user who
-# begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when using
-# toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include more than 5
-# documents in a request").
-BEDROCK_RULES: Final = (
-    about_calls("tool-call-without-result", _BEDROCK_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _BEDROCK_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _BEDROCK_TOOLS, message_rules.results_given_twice),
-    about_calls("tool-result-blank", _BEDROCK, message_rules.blank_results),
-    about_calls("tools-missing", _BEDROCK_TOOLS, message_rules.calls_without_tools),
-    about_calls("call-id", _BEDROCK_CALLS, message_rules.call_ids(*_BEDROCK_CALL_ID)),
-    about_calls("function-name", _BEDROCK_CALLS, message_rules.function_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name", _BEDROCK_CALLS, option_rules.tool_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name-twice", _BEDROCK_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _BEDROCK_TOOLS, option_rules.choices_without_tools),
-    about_definitions("schema-additional-properties", _BEDROCK_SCHEMAS, option_rules.open_objects),
-    about_media("image-count", _BEDROCK_MEDIA, message_rules.too_many("image", 20, "message")),
-    about_media("document-count", _BEDROCK_MEDIA, message_rules.too_many("document", 5)),
-    about_media("document-text", _BEDROCK_MEDIA, message_rules.documents_without_text),
-    about_media("media-size", _BEDROCK_MEDIA, message_rules.too_large("image", 3.75, "bytes")),
-    about_media("document-size", _BEDROCK_MEDIA, message_rules.too_large("document", 4.5, "bytes")),
-    Rule("first-turn", _BEDROCK, message_rules.first_turn_not_the_users),
-    Rule("alternating-turns", _BEDROCK, message_rules.turns_of_the_same_role),
-    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-    Rule("output-cap", _BEDROCK_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _BEDROCK_CONFIG, option_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
-)
-
-# Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
-BEDROCK_MODELS: Final[Mapping[str, ModelLimits]] = {
-    f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
-}
+_CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
+_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
+_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
+_CONFIG: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
+_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
+_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
+_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
 
 
 class BedrockProvider(BlocksProvider):
@@ -220,12 +177,48 @@ class BedrockProvider(BlocksProvider):
         "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
     }
     name = "bedrock"
-    media: ClassVar[MediaTable] = BEDROCK_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_image, roles=("user", "tool")),
+        "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
+        # `ToolResultContentBlock` has none.
+        "audio": MediaSupport(_audio),
+    }
     cached_kinds = ("text", "image", "document", "audio")
     takes_tool_errors = True
     takes_json_results = True
-    rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
+    # What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user
+    # who begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when
+    # using toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include
+    # more than 5 documents in a request").
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
+        about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
+        about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
+        about_calls("function-name", _CALLS, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _CALLS, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
+        about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
+        about_media("image-count", _MEDIA, message_rules.too_many("image", 20, "message")),
+        about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
+        about_media("document-text", _MEDIA, message_rules.documents_without_text),
+        about_media("media-size", _MEDIA, message_rules.too_large("image", 3.75, "bytes")),
+        about_media("document-size", _MEDIA, message_rules.too_large("document", 4.5, "bytes")),
+        Rule("first-turn", _CONVERSE, message_rules.first_turn_not_the_users),
+        Rule("alternating-turns", _CONVERSE, message_rules.turns_of_the_same_role),
+        Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _CONFIG, option_rules.temperature_range(1)),
+        Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+        Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
+    )
+    # Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {
+        f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
+    }
 
     def __init__(
         self,

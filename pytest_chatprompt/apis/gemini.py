@@ -60,20 +60,6 @@ def _part(media: Media) -> dict[str, Any]:
     return {"inlineData": {"mimeType": media_type, "data": media.base64}}
 
 
-GEMINI_MEDIA: Final[MediaTable] = {
-    # The model makes images too, which a conversation sends back to it.
-    "image": MediaSupport(
-        _part,
-        roles=("user", "assistant", "tool"),
-        takes_urls=True,
-        needs_type_of_urls=True,
-        media_types=("image/png", "image/jpeg", "image/webp"),
-    ),
-    # In a tool's result since Gemini 3: https://ai.google.dev/gemini-api/docs/function-calling#multimodal
-    "document": MediaSupport(_part, roles=("user", "tool"), takes_urls=True, needs_type_of_urls=True),
-    "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
-}
-
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
     {
@@ -93,52 +79,17 @@ _effort: Final = effort_among(
     "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
 )
 
-_GEMINI: Final = "https://ai.google.dev/api/generate-content"
-_GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
-_GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-_GEMINI_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
-_GEMINI_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
-_GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
-_GEMINI_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
-_GEMINI_NAME: Final = (
+_GENERATE: Final = "https://ai.google.dev/api/generate-content"
+_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
+_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
+_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
+_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
+_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
+_NAME: Final = (
     r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
 )
-
-GEMINI_RULES: Final = (
-    about_calls("tool-call-without-result", _GEMINI_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _GEMINI_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _GEMINI_TOOLS, message_rules.results_given_twice),
-    about_calls("tool-call-order", _GEMINI_TOOLS, message_rules.calls_after_an_answer),
-    about_calls("thought-signature", _GEMINI_THOUGHTS, message_rules.calls_without_thought_signatures),
-    about_calls(
-        "function-name",
-        _GEMINI,
-        message_rules.function_names(*_GEMINI_NAME),
-    ),
-    about_definitions("tool-name", _GEMINI, option_rules.tool_names(*_GEMINI_NAME)),
-    about_definitions("tool-name-twice", _GEMINI_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _GEMINI_TOOLS, option_rules.choices_without_tools),
-    about_media("image-count", _GEMINI_IMAGES, message_rules.too_many("image", 3600)),
-    about_media("media-total", _GEMINI_FILES, message_rules.too_large_together(100, "base64")),
-    Rule(
-        "last-turn",
-        _GEMINI,
-        message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end with a user message"
-        ),
-    ),
-    Rule("model-alias", _GEMINI_SDK, option_rules.aliases_of_beta),
-    Rule("output-cap", _GEMINI_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _GEMINI, option_rules.temperature_range(2)),
-)
-
-GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
-    "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
-    "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
-    "gemini-3*-lite*": ModelLimits(thought_signatures=True),
-    "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
-}
 
 
 class GeminiProvider(BlocksProvider):
@@ -171,11 +122,50 @@ class GeminiProvider(BlocksProvider):
         "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
     }
     name = "gemini"
-    media: ClassVar[MediaTable] = GEMINI_MEDIA
+    media: ClassVar[MediaTable] = {
+        # The model makes images too, which a conversation sends back to it.
+        "image": MediaSupport(
+            _part,
+            roles=("user", "assistant", "tool"),
+            takes_urls=True,
+            needs_type_of_urls=True,
+            media_types=("image/png", "image/jpeg", "image/webp"),
+        ),
+        # In a tool's result since Gemini 3: https://ai.google.dev/gemini-api/docs/function-calling#multimodal
+        "document": MediaSupport(_part, roles=("user", "tool"), takes_urls=True, needs_type_of_urls=True),
+        "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
+    }
     takes_tool_errors = True
     takes_json_results = True
-    rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
+        about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
+        about_calls("function-name", _GENERATE, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
+        about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
+        about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
+        Rule(
+            "last-turn",
+            _GENERATE,
+            message_rules.assistant_message_last(
+                "{vendor} expects the last turn from the user or a tool; end with a user message"
+            ),
+        ),
+        Rule("model-alias", _SDK, option_rules.aliases_of_beta),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _GENERATE, option_rules.temperature_range(2)),
+    )
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {
+        "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
+        "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
+        "gemini-3*-lite*": ModelLimits(thought_signatures=True),
+        "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
+    }
     api_version: str
 
     def endpoint_path(self) -> str:

@@ -28,22 +28,6 @@ _VALIDATOR: Final = (
 )
 _NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
 
-MISTRAL_RULES: Final = (
-    about_calls("tool-call-id", _VALIDATOR, message_rules.results_without_id),
-    about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
-    about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
-    about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
-    about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
-    about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
-    Rule(
-        "last-turn",
-        _VALIDATOR,
-        message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end with a user message"
-        ),
-    ),
-)
-
 
 def _document(media: Media) -> dict[str, Any]:
     return {"type": "document_url", "document_url": media.url, "document_name": media.file_name}
@@ -51,14 +35,6 @@ def _document(media: Media) -> dict[str, Any]:
 
 def _audio(media: Media) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": media.base64}
-
-
-MISTRAL_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
-    "document": MediaSupport(_document, takes_urls=True),
-    # https://docs.mistral.ai/capabilities/audio_transcription
-    "audio": MediaSupport(_audio),
-}
 
 
 class MistralProvider(CompatibleProvider):
@@ -87,9 +63,28 @@ class MistralProvider(CompatibleProvider):
         "seed": SettingField(("random_seed",)),
     }
     name = "mistral"
-    media: ClassVar[MediaTable] = MISTRAL_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
+        "document": MediaSupport(_document, takes_urls=True),
+        # https://docs.mistral.ai/capabilities/audio_transcription
+        "audio": MediaSupport(_audio),
+    }
     takes_developers = False
-    rules: ClassVar[tuple[Rule, ...]] = MISTRAL_RULES
+    rules = (
+        about_calls("tool-call-id", _VALIDATOR, message_rules.results_without_id),
+        about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
+        about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
+        about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
+        about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
+        Rule(
+            "last-turn",
+            _VALIDATOR,
+            message_rules.assistant_message_last(
+                "{vendor} expects the last turn from the user or a tool; end with a user message"
+            ),
+        ),
+    )
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """OpenAI's body; its messages have no names."""

@@ -28,22 +28,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 _PORT: Final = 11434
 
-_OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
-
-OLLAMA_RULES: Final = (
-    about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
-    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
-    about_definitions("custom-tool", _OLLAMA_SOURCE, option_rules.custom_tools_misread),
-    Rule("option-ignored", _OLLAMA_SOURCE, option_rules.options_ignored),
-)
-
-# `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and answer a
-# URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool message in
-# parts loses its call there.
-OLLAMA_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, media_types=("image/png", "image/jpeg", "image/webp")),
-    "audio": OPENAI_MEDIA["audio"],
-}
+_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
 
 
 class OllamaProvider(CompatibleProvider):
@@ -65,9 +50,20 @@ class OllamaProvider(CompatibleProvider):
     base_url_variable = "OLLAMA_BASE_URL"
     default_base_url = "http://localhost:11434/v1"
     name = "ollama"
-    media: ClassVar[MediaTable] = OLLAMA_MEDIA
+    # `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and
+    # answer a URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool
+    # message in parts loses its call there.
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(image_part, media_types=("image/png", "image/jpeg", "image/webp")),
+        "audio": OPENAI_MEDIA["audio"],
+    }
     takes_developers = False
-    rules: ClassVar[tuple[Rule, ...]] = OLLAMA_RULES
+    rules = (
+        about_calls("tool-result-content", _SOURCE, message_rules.results_without_content),
+        about_definitions("tool-choice-ignored", _SOURCE, option_rules.choices_ignored),
+        about_definitions("custom-tool", _SOURCE, option_rules.custom_tools_misread),
+        Rule("option-ignored", _SOURCE, option_rules.options_ignored),
+    )
 
     @property
     def base_url(self) -> str:

@@ -77,67 +77,67 @@ OPENAI_MEDIA: Final[MediaTable] = {
 
 MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
 
-_OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
+_CHAT: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
-_OPENAI_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
-_OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
-_OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
-_OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
-_OPENAI_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
-_OPENAI_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
+_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
+_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
+_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
+_MODELS: Final = "https://platform.openai.com/docs/models"
+_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
+_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
 # A pattern for names of functions, and the same in words.
 OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_OPENAI_SAMPLING: Final = (
+_SAMPLING: Final = (
     *("top_p", "presence_penalty", "frequency_penalty"),
     *("logprobs", "top_logprobs", "logit_bias"),
 )
 # The same in chat completions and Responses.
 OPENAI_DEFINITIONS_RULES: Final = (
-    about_definitions("tool-name", _OPENAI, option_rules.tool_names(*OPENAI_NAME)),
+    about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
     about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _OPENAI, option_rules.choices_without_tools),
-    about_definitions("schema-name", _OPENAI, option_rules.schema_name),
-    about_definitions("json-word", _OPENAI_JSON, option_rules.json_without_the_word),
-    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, option_rules.objects_with_more_properties),
-    about_definitions("strict-required", _OPENAI_SCHEMAS, option_rules.properties_not_required),
-    about_definitions("strict-keyword", _OPENAI_SCHEMAS, option_rules.keywords_refused),
-    about_definitions("strict-root", _OPENAI_SCHEMAS, option_rules.root_not_an_object),
-    about_definitions("strict-size", _OPENAI_SCHEMAS, option_rules.schemas_too_large),
+    about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
+    about_definitions("schema-name", _CHAT, option_rules.schema_name),
+    about_definitions("json-word", _JSON, option_rules.json_without_the_word),
+    about_definitions("strict-additional-properties", _SCHEMAS, option_rules.objects_with_more_properties),
+    about_definitions("strict-required", _SCHEMAS, option_rules.properties_not_required),
+    about_definitions("strict-keyword", _SCHEMAS, option_rules.keywords_refused),
+    about_definitions("strict-root", _SCHEMAS, option_rules.root_not_an_object),
+    about_definitions("strict-size", _SCHEMAS, option_rules.schemas_too_large),
 )
 OPENAI_MEDIA_RULES: Final = (
-    about_media("image-count", _OPENAI_IMAGES, message_rules.too_many("image", 1500)),
-    about_media("media-total", _OPENAI_FILES, message_rules.too_large_together(50, "bytes", "document")),
+    about_media("image-count", _IMAGES, message_rules.too_many("image", 1500)),
+    about_media("media-total", _FILES, message_rules.too_large_together(50, "bytes", "document")),
 )
 OPENAI_SETTINGS_RULES: Final = (
-    Rule("output-cap", _OPENAI_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _OPENAI, option_rules.temperature_range(2)),
-    Rule("temperature-fixed", _OPENAI_MODELS, option_rules.temperature_not_accepted),
-    Rule("sampling-fixed", _OPENAI_REASONING, option_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+    Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _CHAT, option_rules.temperature_range(2)),
+    Rule("temperature-fixed", _MODELS, option_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _REASONING, option_rules.sampling_not_accepted(_SAMPLING)),
 )
 OPENAI_PREFILL_RULE: Final = Rule(
     "prefill",
-    _OPENAI,
+    _CHAT,
     message_rules.assistant_message_last(
         "{vendor} does not continue a final assistant message but answers after it; end with a user message"
     ),
 )
 
 OPENAI_RULES: Final = (
-    about_calls("tool-call-id", _OPENAI, message_rules.results_without_id),
-    about_calls("tool-result-content", _OPENAI, message_rules.results_without_content),
+    about_calls("tool-call-id", _CHAT, message_rules.results_without_id),
+    about_calls("tool-result-content", _CHAT, message_rules.results_without_content),
     about_calls("tool-result-without-call", OPENAI_TOOLS, message_rules.results_without_call),
     about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _OPENAI, message_rules.function_names(*OPENAI_NAME)),
+    about_calls("function-name", _CHAT, message_rules.function_names(*OPENAI_NAME)),
     *OPENAI_DEFINITIONS_RULES,
     *OPENAI_MEDIA_RULES,
-    Rule("speaker-name", _OPENAI, message_rules.speaker_names),
+    Rule("speaker-name", _CHAT, message_rules.speaker_names),
     OPENAI_PREFILL_RULE,
     *OPENAI_SETTINGS_RULES,
-    Rule("max-tokens", _OPENAI, option_rules.max_tokens_not_accepted),
-    Rule("stop-count", _OPENAI, option_rules.too_many_stops(4)),
-    Rule("stop-fixed", _OPENAI, option_rules.stops_not_accepted),
+    Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
+    Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),
+    Rule("stop-fixed", _CHAT, option_rules.stops_not_accepted),
 )
 
 # As of November 2026; for `stop` see `completion_create_params.py` of openai 3.54.

@@ -65,25 +65,7 @@ def _document(media: Media) -> dict[str, Any]:
     return {"type": "input_file", "filename": media.file_name, "file_data": media.url, **_detail(media)}
 
 
-RESPONSES_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
-    "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
-}
-
-
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
-
-OPENAI_RESPONSES_RULES: Final = (
-    about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
-    about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
-    *OPENAI_DEFINITIONS_RULES,
-    *OPENAI_MEDIA_RULES,
-    OPENAI_PREFILL_RULE,
-    *OPENAI_SETTINGS_RULES,
-    # The API's own error says so: "Expected a value >= 16".
-    Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
-)
 
 
 class OpenAIResponsesProvider(ChatProvider):
@@ -112,9 +94,22 @@ class OpenAIResponsesProvider(ChatProvider):
         "reasoning_effort": SettingField(("reasoning", "effort")),
     }
     name = "openai_responses"
-    media: ClassVar[MediaTable] = RESPONSES_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
+        "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
+    }
     takes_developers = True
-    rules: ClassVar[tuple[Rule, ...]] = OPENAI_RESPONSES_RULES
+    rules = (
+        about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
+        about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
+        about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
+        *OPENAI_DEFINITIONS_RULES,
+        *OPENAI_MEDIA_RULES,
+        OPENAI_PREFILL_RULE,
+        *OPENAI_SETTINGS_RULES,
+        # The API's own error says so: "Expected a value >= 16".
+        Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
+    )
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def endpoint_path(self) -> str:
