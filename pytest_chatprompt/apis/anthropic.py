@@ -150,13 +150,9 @@ class AnthropicProvider(BlocksProvider):
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
         Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
         Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
-        Rule(
-            "temperature-removed",
-            ANTHROPIC_SAMPLING,
-            option_rules.removed_from_versions("temperature", "a temperature"),
-        ),
+        Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.temperature_removed),
         Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
-        Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
+        Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.top_p_removed),
     )
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
@@ -367,16 +363,12 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
     for index, block in enumerate(message["content"]):
-        is_text = block["type"] == "text"
-        empty = {**block, "text": ""} if is_text else {**block, "input": {}}
+        empty, delta, text = {**block, "text": ""}, ("text_delta", "text"), block.get("text")
+        if text is None:
+            empty, delta, text = {**block, "input": {}}, ("input_json_delta", "partial_json"), json_text(block["input"])
         yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in pieces(block["text"] if is_text else json_text(block["input"])):
-            delta = (
-                {"type": "text_delta", "text": piece}
-                if is_text
-                else {"type": "input_json_delta", "partial_json": piece}
-            )
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        for piece in pieces(text):
+            yield {"type": "content_block_delta", "index": index, "delta": {"type": delta[0], delta[1]: piece}}
         yield {"type": "content_block_stop", "index": index}
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
     yield {"type": "message_delta", "delta": ended, "usage": usage}
@@ -393,7 +385,7 @@ def _read_block(block: Any) -> Iterable[Part]:
         case "tool_use":
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
-            parts = result_parts(read_parts(content.get("content"), _read_block))
+            parts = result_parts(content.get("content"), _read_block)
             yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
@@ -36,7 +35,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, joined, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -477,21 +476,18 @@ class BedrockConverse(ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together; each event is under its name."""
-        blocks: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        inputs: defaultdict[int, str] = defaultdict(str)
+        blocks: dict[int, dict[str, Any]] = {}
         ended: dict[str, Any] = {}
         for name, event in (pair for each in events for pair in each.items()):
             index = event.get("contentBlockIndex", 0)
             if name == "contentBlockStart":
-                blocks[index] |= event["start"]
-            elif name == "contentBlockDelta" and "text" in event["delta"]:
-                blocks[index]["text"] = blocks[index].get("text", "") + event["delta"]["text"]
-            elif name == "contentBlockDelta" and "toolUse" in event["delta"]:
-                inputs[index] += event["delta"]["toolUse"]["input"]
+                blocks[index] = event["start"]
+            elif name == "contentBlockDelta":
+                blocks[index] = joined(blocks.get(index, {}), event["delta"])
             elif name in ("messageStop", "metadata"):
                 ended |= event
-        for index, text in inputs.items():
-            blocks[index]["toolUse"] = {**blocks[index]["toolUse"], "input": json.loads(text or "{}")}
+        for use in (block["toolUse"] for block in blocks.values() if "toolUse" in block):
+            use["input"] = json.loads(use.get("input") or "{}")
         return {**ended, "output": {"message": {"content": [*blocks.values()]}}}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
@@ -547,7 +543,7 @@ def _read_block(block: Any) -> Iterable[Part]:
     elif kind == "toolUse" and isinstance(value, Mapping):
         yield read_call(value.get("name"), value.get("input"), value.get("toolUseId"))
     elif kind == "toolResult" and isinstance(value, Mapping):
-        parts = result_parts(read_parts(value.get("content"), _read_block))
+        parts = result_parts(value.get("content"), _read_block)
         yield ToolResult(parts, as_text(value.get("toolUseId")), is_error=value.get("status") == "error")
     elif kind == "guardContent" and isinstance(text := as_mapping(value).get("text"), Mapping):
         yield as_text(text.get("text"))

@@ -18,7 +18,6 @@ from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
-    ConversationTurn,
     Part,
     SentMedia,
     Thought,
@@ -29,14 +28,12 @@ from pytest_chatprompt.apis.conversation import (
     kind_of,
     read_base64,
     read_call,
-    read_parts,
-    read_role_of,
+    read_messages,
     result_parts,
-    turns_of_parts,
 )
 from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
+from pytest_chatprompt.apis.model_api import ChatAPI, choices, json_bytes, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -282,8 +279,6 @@ def _declaration(tool: FunctionTool) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-_MOST_CANDIDATES = 8
-
 _SNAKE_CASE: Final = re.compile(r"(?<!^)_([a-z])")
 # What is under these in a schema has names as its keys.
 _NAMED: Final = ("properties", "$defs", "defs", "definitions")
@@ -359,11 +354,9 @@ class GeminiGenerateContent(ChatAPI):
         parts: Blocks = [] if answer.text is None else [{"text": _unquoted(model_request.body, answer.text)}]
         parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         config = as_mapping(_get(model_request.body, "generationConfig"))
-        count = _get(config, "candidateCount")
-        count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
         return {
-            "candidates": [{**candidate, "index": index} for index in range(int(count))],
+            "candidates": [{**candidate, "index": index} for index in choices(_get(config, "candidateCount"))],
             "usageMetadata": {
                 "promptTokenCount": answer.input_tokens,
                 "candidatesTokenCount": answer.output_tokens,
@@ -403,15 +396,17 @@ class GeminiGenerateContent(ChatAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `systemInstruction` and `contents`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        instruction = _get(sent, "systemInstruction")
-        if instruction is not None:
-            is_content = isinstance(instruction, Mapping) and "parts" in instruction
-            parts = read_parts(instruction["parts"] if is_content else instruction, _read_part)
-            turns.append(ConversationTurn("system", parts))
-        for content in as_items(sent.get("contents")):
-            turns += _read_content(content)
-        return Conversation(tuple(turns))
+        system = _get(sent, "systemInstruction")
+        if isinstance(system, Mapping) and "parts" in system:
+            system = system["parts"]
+        return read_messages(system, [*map(_with_role, as_items(sent.get("contents")))], _read_part, "parts")
+
+
+def _with_role(content: Any) -> Any:
+    """A content with a role, the user's where it has none; without parts it stays as JSON text."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("role") or "", str):
+        return content
+    return {"role": content.get("role") or "user", "parts": content.get("parts", json_text(content))}
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -471,16 +466,6 @@ def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def _read_content(content: Any) -> list[ConversationTurn]:
-    if isinstance(content, Mapping) and content.get("role") in (None, ""):
-        # Without a role the content is the user's.
-        content = {**content, "role": "user"} if "parts" in content else json_text(content)
-    role, unread = read_role_of(content)
-    if unread is None and "parts" not in content:
-        unread = json_text(content)
-    return turns_of_parts(role, read_parts(content["parts"], _read_part) if unread is None else (unread,))
-
-
 def _read_part(part: Any) -> Iterable[Part]:
     content = as_mapping(part)
     inline, file = _get(content, "inlineData"), _get(content, "fileData")
@@ -508,5 +493,5 @@ def _read_response(response: Mapping[str, Any]) -> ToolResult:
     # The SDK puts other values than mappings under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
         result = next((result[key] for key in ("result", "output", "error") if key in result), result)
-    parts = result_parts(read_parts(response.get("parts"), _read_part))
+    parts = result_parts(response.get("parts"), _read_part)
     return ToolResult((as_text(result), *parts), as_text(response.get("id")), as_text(response.get("name")), is_error)

@@ -18,6 +18,7 @@ from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
 from pytest_chatprompt.providers.response import ProviderResponse
 
+_MOST_CHOICES: Final = 128
 _PIECE: Final = re.compile(r"\s*\S+|\s+$")
 
 
@@ -38,6 +39,20 @@ class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 def pieces(text: str) -> Iterator[str]:
     """The pieces in which a text is streamed: words, each with the white space before it."""
     return (match[0] for match in _PIECE.finditer(text))
+
+
+def joined(whole: Any, piece: Any) -> Any:
+    """What a stream gave so far with one more piece: texts one after the other, mappings key by key."""
+    if isinstance(whole, str) and isinstance(piece, str):
+        return whole + piece
+    if isinstance(whole, Mapping) and isinstance(piece, Mapping):
+        return {**whole, **{key: joined(whole.get(key), value) for key, value in piece.items()}}
+    return piece
+
+
+def choices(wanted: Any) -> range:
+    """The indexes of the answers that a request asks for."""
+    return range(min(wanted, _MOST_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1)
 
 
 def json_bytes(data: Any) -> bytes:

@@ -114,10 +114,11 @@ class OllamaAPI(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The whole reply: the fields of the last line, with all of the answer."""
+        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
         return {
             "model": model_request.replied_model,
             "created_at": "2025-01-01T00:00:00Z",
-            **self.content(answer),
+            **self.content(answer.text or "", calls),
             "done": True,
             "done_reason": self.finish_reason(answer),
             "total_duration": 0,
@@ -148,20 +149,19 @@ class OllamaAPI(ChatAPI):
         return {**events[-1], "message": {"content": text, "tool_calls": calls}, "response": response}
 
     @abstractmethod
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The fields of the body that hold the answer."""
-
-    @abstractmethod
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The same fields for each piece of a streamed answer, the last piece empty."""
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """The fields of the body that hold an answer, or a piece of it."""
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """A line of JSON for each piece."""
-        *begin, end = self.contents(body)
+        message = body.get("message", {})
+        contents = [self.content(piece) for piece in pieces(message.get("content") or body.get("response") or "")]
+        if "tool_calls" in message:
+            contents.append(self.content("", message["tool_calls"]))
         head = {"model": body["model"], "created_at": body["created_at"]}
-        for content in begin:
+        for content in contents:
             yield json_bytes({**head, **content, "done": False}) + b"\n"
-        yield json_bytes({**body, **end}) + b"\n"
+        yield json_bytes({**body, **self.content("")}) + b"\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Ollama's shape."""
@@ -173,23 +173,9 @@ class OllamaChat(OllamaAPI):
 
     prompt_keys = ("model", "tools", "messages")
 
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The answer as a message."""
-        message: dict[str, Any] = {"role": "assistant", "content": answer.text or ""}
-        if answer.tool_calls:
-            message["tool_calls"] = [
-                {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
-            ]
-        return {"message": message}
-
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The pieces of the answer, each as a message."""
-        message = body["message"]
-        for piece in pieces(message["content"]):
-            yield {"message": {"role": "assistant", "content": piece}}
-        if "tool_calls" in message:
-            yield {"message": {**message, "content": ""}}
-        yield {"message": {"role": "assistant", "content": ""}}
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """A message."""
+        return {"message": {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
@@ -206,14 +192,13 @@ class OllamaGenerate(OllamaAPI):
         """Accept all replies but tool calls, which wait for a request to another API."""
         return not reply.tool_calls
 
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The answer as a text."""
-        return {"response": answer.text or "", "context": []}
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:  # noqa: ARG002 - it has none
+        """A text."""
+        return {"response": text}
 
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The pieces of the answer, each as a text."""
-        for piece in (*pieces(body["response"]), ""):
-            yield {"response": piece}
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The whole reply, with a context."""
+        return {**super().body(model_request, answer), "context": []}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `system`, `prompt`, `suffix` and `images`."""

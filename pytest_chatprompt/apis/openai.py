@@ -27,13 +27,13 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_parts,
-    read_role_of,
     read_url,
     result_parts,
+    role_and_parts,
 )
 from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, raw_message
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, choices, pieces, server_sent_event
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -327,8 +327,6 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-_MOST_CHOICES = 128
-
 # (type, code) where OpenAI's own error has others than the word for the status.
 _TYPES_AND_CODES: Final = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -371,15 +369,13 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
         if answer.tool_calls:
             message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
-        count = model_request.body.get("n")
-        count = min(count, _MOST_CHOICES) if isinstance(count, int) and count > 0 else 1
         choice = {"message": message, "logprobs": None, "finish_reason": self.finish_reason(answer)}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
             "created": CREATED,
             "model": model_request.replied_model,
-            "choices": [{"index": index, **choice} for index in range(int(count))],
+            "choices": [{"index": index, **choice} for index in choices(model_request.body.get("n"))],
             "usage": {
                 "prompt_tokens": answer.input_tokens,
                 "completion_tokens": answer.output_tokens,
@@ -463,10 +459,10 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def read_chat_message(message: Any) -> ConversationTurn:
     """Read a message of chat completions, and of APIs that resemble them; also an invalid one."""
-    role, unread = read_role_of(message)
-    if unread is not None:
-        return ConversationTurn(role, (unread,))
-    parts = [*read_parts(message.get("content"), read_chat_part), *read_images(message.get("images"))]
+    role, content = role_and_parts(message, read_chat_part)
+    if not isinstance(message, Mapping) or role == "unknown":
+        return ConversationTurn(role, content)
+    parts = [*content, *read_images(message.get("images"))]
     # The last one is Ollama's, as are `images` and `tool_name`.
     for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(message.get(key), str):
@@ -477,7 +473,8 @@ def read_chat_message(message: Any) -> ConversationTurn:
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":
         name = as_text(first_of(message, "tool_name", "name"))
-        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
+        result = result_parts(parts, lambda part: (part,))
+        return ConversationTurn(role, (ToolResult(result, as_text(message.get("tool_call_id")), name),))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))

@@ -24,10 +24,9 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     read_call,
-    read_parts,
-    read_role_of,
     read_url,
     result_parts,
+    role_and_parts,
 )
 from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
@@ -322,37 +321,31 @@ def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
-        place = {"output_index": index}
-        events = _message_events if item["type"] == "message" else _call_events
-        yield from events(item, place)
-        yield {"type": "response.output_item.done", **place, "item": item}
+        events = _message_events(item) if item["type"] == "message" else _call_events(item)
+        yield from ({**event, "output_index": index} for event in events)
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
 
 
-def _message_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    yield {
-        "type": "response.output_item.added",
-        **place,
-        "item": {**item, "status": "in_progress", "content": []},
-    }
+def _message_events(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "content": []}}
     part = item["content"][0]
-    of_part = {**place, "item_id": item["id"], "content_index": 0}
-    yield {"type": "response.content_part.added", **of_part, "part": {**part, "text": ""}}
+    place = {"item_id": item["id"], "content_index": 0}
+    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
     for piece in pieces(part["text"]):
-        yield {"type": "response.output_text.delta", **of_part, "delta": piece, "logprobs": []}
-    yield {"type": "response.output_text.done", **of_part, "text": part["text"], "logprobs": []}
-    yield {"type": "response.content_part.done", **of_part, "part": part}
+        yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **place, "part": part}
 
 
-def _call_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    is_custom = item["type"] == "custom_tool_call"
-    key, name = ("input", "custom_tool_call_input") if is_custom else ("arguments", "function_call_arguments")
-    begun = {**item, key: ""} if is_custom else {**item, key: "", "status": "in_progress"}
-    yield {"type": "response.output_item.added", **place, "item": begun}
-    of_item = {**place, "item_id": item["id"]}
+def _call_events(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    key = _CALLS[item["type"]]
+    begun = {**item, key: "", **({"status": "in_progress"} if "status" in item else {})}
+    yield {"type": "response.output_item.added", "item": begun}
+    name = f"response.{item['type']}_{key}"
     for piece in pieces(item[key]):
-        yield {"type": f"response.{name}.delta", **of_item, "delta": piece}
-    yield {"type": f"response.{name}.done", **of_item, key: item[key]}
+        yield {"type": f"{name}.delta", "item_id": item["id"], "delta": piece}
+    yield {"type": f"{name}.done", "item_id": item["id"], key: item[key]}
 
 
 _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -366,7 +359,7 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     for item in as_items(items):
         kind = as_mapping(item).get("type")
         if not isinstance(item, Mapping) or kind in (None, "message"):
-            turn = _read_message(item, role)
+            turn = ConversationTurn(*role_and_parts(item, _read_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
             if turn.role == "assistant" and only_thoughts:
                 turns[-1] = ConversationTurn(turn.role, (*turns[-1].parts, *turn.parts))
@@ -397,21 +390,12 @@ def _role_of(kind: Any, role: str) -> str:
     return "tool" if name.endswith("_output") else "assistant"
 
 
-def _read_message(message: Any, role: str) -> ConversationTurn:
-    found, unread = read_role_of(message, role)
-    parts = read_parts(message.get("content"), _read_part) if unread is None else (unread,)
-    return ConversationTurn(found, parts)
-
-
 def _read_part(part: Any) -> Iterable[Part]:
     kind = as_mapping(part).get("type")
-    if kind == "input_image":
-        name = part.get("file_id")
-        yield (
-            SentMedia("image", source=as_text(name))
-            if part.get("image_url") is None
-            else read_url(part["image_url"], "image")
-        )
+    if kind == "input_image" and part.get("image_url") is None:
+        yield SentMedia("image", source=as_text(part.get("file_id")))
+    elif kind == "input_image":
+        yield read_url(part["image_url"], "image")
     elif kind == "input_file":
         yield read_file(part)
     else:
@@ -428,4 +412,4 @@ def _read_reasoning(item: Mapping[str, Any]) -> Part:
 
 
 def _read_result(item: Mapping[str, Any]) -> ToolResult:
-    return ToolResult(result_parts(read_parts(item.get("output"), _read_part)), as_text(item.get("call_id")))
+    return ToolResult(result_parts(item.get("output"), _read_part), as_text(item.get("call_id")))

@@ -105,14 +105,17 @@ def missing_in_version(request: PreflightInput) -> Iterator[Found]:
             yield place, {"version": version, "what": what, "later": f"{since} or later, or " if since else ""}
 
 
-def removed_from_versions(name: str, in_words: str) -> RuleFunction:
-    """A rule about a parameter of sampling, for an API version that has none."""
+def _removed_from_versions(name: str, in_words: str) -> RuleFunction:
     return _once(
         lambda request: request.body.get(name) is not None and (request.api_version or "") >= _TEMPERATURE_REMOVED_IN,
         *("settings", name),
         text=f"{{request.vendor}} refuses {in_words} since the API version {_TEMPERATURE_REMOVED_IN}; "
         "leave it out, or use an older version",
     )
+
+
+temperature_removed: Final = _removed_from_versions("temperature", "a temperature")
+top_p_removed: Final = _removed_from_versions("top_p", "top_p")
 
 
 def max_output_tokens_below(least: int) -> RuleFunction:

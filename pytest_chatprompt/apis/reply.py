@@ -219,14 +219,13 @@ class Definitions(NamedTuple):
     @property
     def forced(self) -> list[Tool]:
         """Those of which the model must call one, offered or not, in order; empty if it need not."""
-        if self.tool_choice == "required":
+        choice = self.tool_choice
+        if choice == "required":
             return self.called
-        if not isinstance(self.tool_choice, Mapping):
+        if not isinstance(choice, Mapping) or choice.get("mode", "required") != "required":
             return []
-        chosen = [self.tool_choice]
-        if self.tool_choice["type"] == "allowed_tools":
-            chosen = self.tool_choice["tools"] if self.tool_choice["mode"] == "required" else []
         by_name = {tool.name: tool for tool in self.called}
+        chosen = choice["tools"] if choice["type"] == "allowed_tools" else [choice]
         return [by_name.get(tool["name"]) or Tool(tool["name"]) for tool in chosen]
 
     @property
@@ -350,15 +349,13 @@ def make_answer(
 def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
     """Make the smallest valid answer: a call of the forced tool, an instance of the schema, or a short text."""
     forced = demand.forced
-    if not forced and demand.schema is None:
-        return OFFLINE_TEXT, []
-    if forced:
-        tool = next((tool for tool in forced if tool.name not in called), forced[-1])
-        arguments = {"input": OFFLINE_TEXT}
-        if tool.parameters is not None:
-            arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
-        return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
-    return json_text(_instance(demand.schema, "the answer")), []
+    if not forced:
+        return OFFLINE_TEXT if demand.schema is None else json_text(_instance(demand.schema, "the answer")), []
+    tool = next((tool for tool in forced if tool.name not in called), forced[-1])
+    arguments = {"input": OFFLINE_TEXT}
+    if tool.parameters is not None:
+        arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
+    return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
 
 
 def _instance(schema: Any, what: str) -> Any:
