@@ -42,6 +42,7 @@ from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
+    NO_ARGUMENTS,
     Payload,
     SettingField,
     choose_one,
@@ -234,15 +235,12 @@ class AnthropicProvider(BlocksProvider):
         )
 
 
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     optional = {"description": tool.description, "strict": tool.strict}
     return {
         "name": tool.name,
         **{key: value for key, value in optional.items() if value is not None},
-        "input_schema": _NO_ARGUMENTS if tool.parameters is None else tool.parameters,
+        "input_schema": NO_ARGUMENTS if tool.parameters is None else tool.parameters,
     }
 
 

@@ -39,6 +39,7 @@ from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, joined, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
+    NO_ARGUMENTS,
     Blocks,
     Payload,
     SettingField,
@@ -266,10 +267,6 @@ class BedrockProvider(BlocksProvider):
         """The path of the model, which only the path names."""
         return f"/model/{quote(self.model, safe='~')}/converse"
 
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def authorize(self, request: httpx.Request) -> dict[str, str]:
         """The key, or without one a signature. Offline nothing is signed."""
         headers = self.credentials()
@@ -389,13 +386,10 @@ def _text(block: Mapping[str, Any]) -> str:
     return "".join((block.get("text", ""), *(part["text"] for part in cited)))
 
 
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     # The API refuses an empty description.
     description = {"description": tool.description} if tool.description else {}
-    schema = {"json": _NO_ARGUMENTS if tool.parameters is None else tool.parameters}
+    schema = {"json": NO_ARGUMENTS if tool.parameters is None else tool.parameters}
     strict = {} if tool.strict is None else {"strict": tool.strict}
     return {"toolSpec": {"name": tool.name, **description, "inputSchema": schema, **strict}}
 

@@ -146,13 +146,7 @@ class GeminiProvider(BlocksProvider):
         about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
         about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
         about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
-        Rule(
-            "last-turn",
-            _GENERATE,
-            message_rules.assistant_message_last(
-                "{vendor} expects the last turn from the user or a tool; end with a user message"
-            ),
-        ),
+        Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
         Rule("model-alias", _SDK, option_rules.aliases_of_beta),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
         Rule("temperature", _GENERATE, option_rules.temperature_range(2)),

@@ -126,11 +126,15 @@ def _prefill(breaks: Callable[[ChatMessage, bool | None], bool], text: str) -> R
     return find
 
 
-def assistant_message_last(text: str) -> RuleFunction:
-    """A rule about a final assistant message, for all models but those that are known to continue one."""
-    return _prefill(lambda _, prefill: not prefill, text)
-
-
+assistant_message_last: Final = _prefill(
+    lambda _, prefill: not prefill,
+    "{vendor} expects the last turn from the user or a tool; end with a user message",
+)
+# Of all models but those that are known to continue one.
+prefill_answered: Final = _prefill(
+    lambda _, prefill: not prefill,
+    "{vendor} does not continue a final assistant message but answers after it; end with a user message",
+)
 prefill_not_supported: Final = _prefill(
     lambda _, prefill: prefill is False,
     "{vendor}'s {model} refuses a final assistant message: it does not continue a prefilled answer; "

@@ -18,7 +18,7 @@ from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAI
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
-from pytest_chatprompt.apis.vendor_api import Payload, SettingField
+from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -77,13 +77,7 @@ class MistralProvider(CompatibleProvider):
         about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
         about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
         about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
-        Rule(
-            "last-turn",
-            _VALIDATOR,
-            message_rules.assistant_message_last(
-                "{vendor} expects the last turn from the user or a tool; end with a user message"
-            ),
-        ),
+        Rule("last-turn", _VALIDATOR, message_rules.assistant_message_last),
     )
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
@@ -102,7 +96,7 @@ class MistralProvider(CompatibleProvider):
         for tool in payload.body["tools"]:
             if "function" not in tool:
                 continue
-            tool["function"] = {"parameters": {"type": "object", "properties": {}}, **tool["function"]}
+            tool["function"] = {"parameters": NO_ARGUMENTS, **tool["function"]}
         return payload
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:

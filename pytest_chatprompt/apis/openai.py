@@ -92,7 +92,7 @@ _SAMPLING: Final = (
     *("logprobs", "top_logprobs", "logit_bias"),
 )
 # The same in chat completions and Responses.
-OPENAI_DEFINITIONS_RULES: Final = (
+OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
     about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
@@ -103,25 +103,14 @@ OPENAI_DEFINITIONS_RULES: Final = (
     about_definitions("strict-keyword", _SCHEMAS, option_rules.keywords_refused),
     about_definitions("strict-root", _SCHEMAS, option_rules.root_not_an_object),
     about_definitions("strict-size", _SCHEMAS, option_rules.schemas_too_large),
-)
-OPENAI_MEDIA_RULES: Final = (
     about_media("image-count", _IMAGES, message_rules.too_many("image", 1500)),
     about_media("media-total", _FILES, message_rules.too_large_together(50, "bytes", "document")),
-)
-OPENAI_SETTINGS_RULES: Final = (
+    Rule("prefill", _CHAT, message_rules.prefill_answered),
     Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
     Rule("temperature", _CHAT, option_rules.temperature_range(2)),
     Rule("temperature-fixed", _MODELS, option_rules.temperature_not_accepted),
     Rule("sampling-fixed", _REASONING, option_rules.sampling_not_accepted(_SAMPLING)),
 )
-OPENAI_PREFILL_RULE: Final = Rule(
-    "prefill",
-    _CHAT,
-    message_rules.assistant_message_last(
-        "{vendor} does not continue a final assistant message but answers after it; end with a user message"
-    ),
-)
-
 OPENAI_RULES: Final = (
     about_calls("tool-call-id", _CHAT, message_rules.results_without_id),
     about_calls("tool-result-content", _CHAT, message_rules.results_without_content),
@@ -130,11 +119,8 @@ OPENAI_RULES: Final = (
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
     about_calls("function-name", _CHAT, message_rules.function_names(*OPENAI_NAME)),
-    *OPENAI_DEFINITIONS_RULES,
-    *OPENAI_MEDIA_RULES,
     Rule("speaker-name", _CHAT, message_rules.speaker_names),
-    OPENAI_PREFILL_RULE,
-    *OPENAI_SETTINGS_RULES,
+    *OPENAI_SHARED_RULES,
     Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
     Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),
     Rule("stop-fixed", _CHAT, option_rules.stops_not_accepted),
@@ -160,7 +146,21 @@ OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class OpenAIProvider(ChatProvider):
+class OpenAIBase(ChatProvider):
+    """What all providers have whose APIs are OpenAI's."""
+
+    default_model = "gpt-5.5"
+    takes_api_version = False
+    price_vendor = "openai"
+    key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
+    takes_developers = True
+    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
+
+
+class OpenAIProvider(OpenAIBase):
     """Sends chat prompts to OpenAI, or to a compatible server, at `{base_url}/chat/completions`.
 
     Args:
@@ -171,14 +171,7 @@ class OpenAIProvider(ChatProvider):
         settings: see `ChatSettings`.
     """
 
-    default_model = "gpt-5.5"
-    takes_api_version = False
     vendor = "OpenAI"
-    price_vendor = "openai"
-    key_variable = "OPENAI_API_KEY"
-    # openai 3.54 `lib/_client_auth.py`
-    base_url_variable = "OPENAI_BASE_URL"
-    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-chat"
     max_tokens_parameter: MaxTokensParameter = "max_completion_tokens"
     # Those that chat completions have; Responses has more.
@@ -193,9 +186,7 @@ class OpenAIProvider(ChatProvider):
     }
     name = "openai"
     media: ClassVar[MediaTable] = OPENAI_MEDIA
-    takes_developers = True
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def __init__(
         self,
@@ -213,10 +204,6 @@ class OpenAIProvider(ChatProvider):
     def endpoint_path(self) -> str:
         """`/chat/completions`."""
         return "/chat/completions"
-
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The model's name, the messages unchanged, and the settings."""

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -32,18 +31,15 @@ from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
 from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
 from pytest_chatprompt.apis.openai import (
-    OPENAI_DEFINITIONS_RULES,
-    OPENAI_MEDIA_RULES,
-    OPENAI_MODELS,
     OPENAI_NAME,
-    OPENAI_PREFILL_RULE,
-    OPENAI_SETTINGS_RULES,
+    OPENAI_SHARED_RULES,
     OPENAI_TOOLS,
+    OpenAIBase,
     OpenAIErrors,
     read_chat_part,
     read_file,
 )
-from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
+from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import Payload, SettingField
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
@@ -67,7 +63,7 @@ def _document(media: Media) -> dict[str, Any]:
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
 
 
-class OpenAIResponsesProvider(ChatProvider):
+class OpenAIResponsesProvider(OpenAIBase):
     """Sends chat prompts to OpenAI's Responses API, at `{base_url}/responses`.
 
     Args:
@@ -77,14 +73,7 @@ class OpenAIResponsesProvider(ChatProvider):
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
     """
 
-    default_model = "gpt-5.5"
-    takes_api_version = False
     vendor = "OpenAI Responses"
-    price_vendor = "openai"
-    key_variable = "OPENAI_API_KEY"
-    # openai 3.54 `lib/_client_auth.py`
-    base_url_variable = "OPENAI_BASE_URL"
-    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-responses"
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("temperature",)),
@@ -97,27 +86,18 @@ class OpenAIResponsesProvider(ChatProvider):
         "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
         "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
     }
-    takes_developers = True
     rules = (
         about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
         about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
         about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
-        *OPENAI_DEFINITIONS_RULES,
-        *OPENAI_MEDIA_RULES,
-        OPENAI_PREFILL_RULE,
-        *OPENAI_SETTINGS_RULES,
+        *OPENAI_SHARED_RULES,
         # The API's own error says so: "Expected a value >= 16".
         Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
     )
-    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def endpoint_path(self) -> str:
         """`/responses`."""
         return "/responses"
-
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""

@@ -6,7 +6,7 @@ import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.apis.fitting import MediaTable
 from pytest_chatprompt.apis.json_body import value_at
@@ -140,6 +140,10 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
 Blocks = list[dict[str, Any]]
 
 
+# The schema of the arguments of a function that has none, for an API that demands one.
+NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+
+
 def write_tools(
     tools: Sequence[Mapping[str, Any]], vendor: str, write: Callable[[FunctionTool], dict[str, Any]]
 ) -> Blocks:
@@ -251,13 +255,13 @@ class VendorAPI(ABC):
     def endpoint_path(self) -> str:
         """The path of the endpoint below the base URL, with its query: `/v1/messages`."""
 
-    @abstractmethod
     def auth_headers(self, key: str) -> dict[str, str]:
-        """The headers that carry the key, and any others that the API demands.
+        """The headers that carry the key, and any others that the API demands; by default a bearer token.
 
         Args:
             key: the key; without a header for it if it is `""`.
         """
+        return {"authorization": f"Bearer {key}"} if key else {}
 
     @abstractmethod
     def read_reply(self, data: Any) -> ProviderResponse:
