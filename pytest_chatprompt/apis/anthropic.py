@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final
@@ -38,7 +37,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, named_events, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -47,6 +46,8 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     choose_one,
     effort_among,
+    given,
+    left_out,
     require_schema,
     to_list,
     write_tools,
@@ -213,10 +214,10 @@ class AnthropicProvider(BlocksProvider):
         schema = require_schema(response_format, self.vendor)
         if schema is None:
             return Payload({})
-        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
-        left_out += ["strict"] if schema.strict is False else []
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
-        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
+        # All schemas are strict there.
+        names = ("name", "description", *(["strict"] if schema.strict is False else []))
+        output_format = {"type": "json_schema", "schema": schema.schema}
+        return Payload({"output_config": {"format": output_format}}, left_out(schema, self.vendor, *names))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
@@ -236,10 +237,9 @@ class AnthropicProvider(BlocksProvider):
 
 
 def _tool(tool: FunctionTool) -> dict[str, Any]:
-    optional = {"description": tool.description, "strict": tool.strict}
     return {
         "name": tool.name,
-        **{key: value for key, value in optional.items() if value is not None},
+        **given(description=tool.description, strict=tool.strict),
         "input_schema": NO_ARGUMENTS if tool.parameters is None else tool.parameters,
     }
 
@@ -326,7 +326,6 @@ class AnthropicMessages(ChatAPI):
         """The message, with the texts and the inputs of its blocks put together."""
         message: dict[str, Any] = {}
         blocks: dict[int, dict[str, Any]] = {}
-        inputs: defaultdict[int, str] = defaultdict(str)
         for event in events:
             match event.get("type"):
                 case "message_start":
@@ -334,14 +333,13 @@ class AnthropicMessages(ChatAPI):
                 case "content_block_start":
                     blocks[event["index"]] = dict(event["content_block"])
                 case "content_block_delta":
-                    block, delta = blocks[event["index"]], event["delta"]
-                    block["text"] = block.get("text", "") + delta.get("text", "")
-                    inputs[event["index"]] += delta.get("partial_json", "")
+                    piece = {key: value for key, value in event["delta"].items() if key != "type"}
+                    blocks[event["index"]] = joined(blocks[event["index"]], piece)
                 case "message_delta":
                     message |= {**event["delta"], "usage": {**message["usage"], **event["usage"]}}
-        for index, text in inputs.items():
-            if text:
-                blocks[index]["input"] = json.loads(text)
+        for block in blocks.values():
+            if written := block.pop("partial_json", ""):
+                block["input"] = json.loads(written)
         return {**message, "content": [*blocks.values()]}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:

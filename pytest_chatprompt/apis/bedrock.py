@@ -45,6 +45,8 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     choose_one,
     effort_among,
+    given,
+    left_out,
     require_schema,
     to_list,
     write_tools,
@@ -99,13 +101,12 @@ def _document_name(media: Media) -> str:
 def number_documents(messages: Iterable[dict[str, Any]]) -> None:
     """Put a number behind the name of each document whose name an earlier one has."""
     taken: set[str] = set()
-    for message in messages:
-        for document in _documents(message.get("content", ())):
-            name, number = document.get("name", ""), 1
-            while name and document["name"].lower() in taken:
-                number += 1
-                document["name"] = f"{name} {number}"
-            taken.add(document.get("name", "").lower())
+    for document in (found for message in messages for found in _documents(message.get("content", ()))):
+        name, number = document.get("name", ""), 1
+        while name and document["name"].lower() in taken:
+            number += 1
+            document["name"] = f"{name} {number}"
+        taken.add(document.get("name", "").lower())
 
 
 def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -241,7 +242,8 @@ class BedrockProvider(BlocksProvider):
         """
         if current_context().is_offline:
             return self._region or _OFFLINE_REGION
-        region = self._region or _first_variable(_REGION_VARIABLES) or self._signer.profile_region()
+        variables = [os.environ.get(name) for name in _REGION_VARIABLES]
+        region = next(filter(None, (self._region, *variables)), None) or self._signer.profile_region()
         if region is None:
             raise MissingSettingError(
                 f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
@@ -344,14 +346,10 @@ class BedrockProvider(BlocksProvider):
         schema = require_schema(response_format, self.vendor)
         if schema is None:
             return Payload({})
-        optional = {"name": schema.name, "description": schema.description}
-        definition = {
-            "schema": json.dumps(schema.schema, ensure_ascii=False),
-            **{key: value for key, value in optional.items() if value is not None},
-        }
+        written = json.dumps(schema.schema, ensure_ascii=False)
+        definition = given(schema=written, name=schema.name, description=schema.description)
         text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-        adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
-        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
+        return Payload({"outputConfig": {"textFormat": text_format}}, left_out(schema, self.vendor, "strict"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
@@ -375,11 +373,6 @@ class BedrockProvider(BlocksProvider):
         return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
 
 
-def _first_variable(names: Sequence[str]) -> str | None:
-    """The value of the first environment variable that is set, and not empty."""
-    return next((value for name in names if (value := os.environ.get(name))), None)
-
-
 def _text(block: Mapping[str, Any]) -> str:
     """The text of a block of a reply; where documents are cited, it is in parts beside the citations."""
     cited = (block.get("citationsContent") or {}).get("content") or ()
@@ -388,10 +381,9 @@ def _text(block: Mapping[str, Any]) -> str:
 
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     # The API refuses an empty description.
-    description = {"description": tool.description} if tool.description else {}
     schema = {"json": NO_ARGUMENTS if tool.parameters is None else tool.parameters}
-    strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"toolSpec": {"name": tool.name, **description, "inputSchema": schema, **strict}}
+    description = tool.description or None
+    return {"toolSpec": given(name=tool.name, description=description, inputSchema=schema, strict=tool.strict)}
 
 
 class BedrockConverse(ChatAPI):
@@ -476,7 +468,7 @@ class BedrockConverse(ChatAPI):
             index = event.get("contentBlockIndex", 0)
             if name == "contentBlockStart":
                 blocks[index] = event["start"]
-            elif name == "contentBlockDelta":
+            elif name == "contentBlockDelta" and not event["delta"].keys().isdisjoint(("text", "toolUse")):
                 blocks[index] = joined(blocks.get(index, {}), event["delta"])
             elif name in ("messageStop", "metadata"):
                 ended |= event

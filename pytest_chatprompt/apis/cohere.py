@@ -18,7 +18,7 @@ from pytest_chatprompt.apis.conversation import (
     first_of,
 )
 from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, named_events, pieces
 from pytest_chatprompt.apis.openai import add_call, read_chat_message
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -86,23 +86,21 @@ class CohereChat(ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with its texts and calls put together."""
-        text = plan = ""
+        joint: dict[str, Any] = {}
         calls: dict[int, dict[str, Any]] = {}
         ended: dict[str, Any] = {}
         for event in events:
             delta = event.get("delta") or {}
             message = delta.get("message") or {}
             match event.get("type"):
-                case "content-delta":
-                    text += message["content"].get("text", "")
-                case "tool-plan-delta":
-                    plan += message["tool_plan"]
+                case "content-delta" | "tool-plan-delta":
+                    joint = joined(joint, message)
                 case "tool-call-start" | "tool-call-delta":
                     add_call(calls, {**message["tool_calls"], "index": event["index"]})
                 case "message-end":
                     ended = delta
-        content = [{"type": "text", "text": text}]
-        return {**ended, "message": {"content": content, "tool_plan": plan, "tool_calls": [*calls.values()]}}
+        content = [joint["content"]] if "content" in joint else []
+        return {**ended, "message": {**joint, "content": content, "tool_calls": [*calls.values()]}}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Cohere's shape."""

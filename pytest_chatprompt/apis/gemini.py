@@ -43,7 +43,7 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Blocks, Payload, SettingField, effort_among, to_list
+from pytest_chatprompt.apis.vendor_api import Blocks, Payload, SettingField, effort_among, given, left_out, to_list
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, JSONResult, Media, content_parts
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -200,8 +200,7 @@ class GeminiProvider(BlocksProvider):
             output = {"error": output}
         elif data is None:
             output = {"result": output}
-        fields: dict[str, Any] = {} if result.tool_call_id is None else {"id": result.tool_call_id}
-        fields |= {"name": result.name, "response": output}
+        fields = given(id=result.tool_call_id, name=result.name, response=output)
         parts = [_part(part) for part in content if isinstance(part, Media)]
         return {"functionResponse": {**fields, "parts": parts} if parts else fields}
 
@@ -213,9 +212,11 @@ class GeminiProvider(BlocksProvider):
             for function in functions
             if function.strict is not None
         )
-        declared = [{"functionDeclarations": [_declaration(tool) for tool in functions]}] if functions else []
         # The SDK puts all functions into the last tool.
-        return Payload({"tools": [*(tool["raw"] for tool in tools if tool["type"] == "raw"), *declared]}, adjustments)
+        payload = [tool["raw"] for tool in tools if tool["type"] == "raw"]
+        if functions:
+            payload.append({"functionDeclarations": [_declaration(function) for function in functions]})
+        return Payload({"tools": payload}, adjustments)
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the mode, and the names of the functions to choose from."""
@@ -234,10 +235,8 @@ class GeminiProvider(BlocksProvider):
             # Text is what the API answers with by default.
             is_json = response_format["type"] == "json_object"
             return Payload({"generationConfig": {"responseMimeType": _JSON}} if is_json else {})
-        left_out = [key for key in ("name", "description", "strict") if getattr(schema, key) is not None]
         config = {"responseMimeType": _JSON, "responseJsonSchema": schema.schema}
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
-        return Payload({"generationConfig": config}, adjustments)
+        return Payload({"generationConfig": config}, left_out(schema, self.vendor, "name", "description", "strict"))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""
@@ -269,8 +268,7 @@ _JSON: Final = "application/json"
 
 
 def _declaration(tool: FunctionTool) -> dict[str, Any]:
-    fields = {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
-    return {key: value for key, value in fields.items() if value is not None}
+    return given(name=tool.name, description=tool.description, parametersJsonSchema=tool.parameters)
 
 
 _SNAKE_CASE: Final = re.compile(r"(?<!^)_([a-z])")
@@ -319,20 +317,14 @@ class GeminiGenerateContent(ChatAPI):
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `toolConfig` and `generationConfig`."""
-        tools = [
-            {
-                "type": "function",
-                "name": function.get("name"),
-                "parameters": _with_camel_case(_get(function, "parametersJsonSchema") or function.get("parameters")),
-            }
-            for tool in map(as_mapping, as_items(body.get("tools")))
-            for function in map(as_mapping, as_items(_get(tool, "functionDeclarations")))
-        ]
-        tools += [
-            {"type": "raw", "raw": tool}
-            for tool in map(as_mapping, as_items(body.get("tools")))
-            if _get(tool, "functionDeclarations") is None
-        ]
+        tools: Blocks = []
+        for tool in map(as_mapping, as_items(body.get("tools"))):
+            functions = _get(tool, "functionDeclarations")
+            for function in map(as_mapping, as_items(functions)):
+                schema = _get(function, "parametersJsonSchema") or function.get("parameters")
+                tools.append({**function, "type": "function", "parameters": _with_camel_case(schema)})
+            if functions is None:
+                tools.append({"type": "raw", "raw": tool})
         config = as_mapping(_get(body, "toolConfig"))
         calling = as_mapping(_get(config, "functionCallingConfig"))
         allowed = as_items(_get(calling, "allowedFunctionNames"))

@@ -43,7 +43,7 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Payload, SettingField
+from pytest_chatprompt.apis.vendor_api import Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_setting
@@ -52,8 +52,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 def image_part(media: Media) -> dict[str, Any]:
     """Make the part for an image."""
-    detail = {} if media.detail is None else {"detail": media.detail}
-    return {"type": "image_url", "image_url": {"url": media.url, **detail}}
+    return {"type": "image_url", "image_url": given(url=media.url, detail=media.detail)}
 
 
 def document_part(media: Media) -> dict[str, Any]:

@@ -41,23 +41,19 @@ from pytest_chatprompt.apis.openai import (
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Payload, SettingField
+from pytest_chatprompt.apis.vendor_api import Payload, SettingField, given
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def _image(media: Media) -> dict[str, Any]:
-    return {"type": "input_image", "image_url": media.url, **_detail(media)}
-
-
-def _detail(media: Media) -> dict[str, Any]:
-    return {} if media.detail is None else {"detail": media.detail}
+    return given(type="input_image", image_url=media.url, detail=media.detail)
 
 
 def _document(media: Media) -> dict[str, Any]:
     if media.content is None:
-        return {"type": "input_file", "file_url": media.url, **_detail(media)}
-    return {"type": "input_file", "filename": media.file_name, "file_data": media.url, **_detail(media)}
+        return given(type="input_file", file_url=media.url, detail=media.detail)
+    return given(type="input_file", filename=media.file_name, file_data=media.url, detail=media.detail)
 
 
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"

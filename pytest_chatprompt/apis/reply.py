@@ -92,18 +92,15 @@ def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(call, Mapping):
         raise TypeError(f"{place} must be a mapping, {{'name': ..., 'arguments': {{...}}}}, not {call!r}")
     _check_keys(call, _CALL_KEYS, place)
-    name = call.get("name")
+    name, arguments, call_id = call.get("name"), call.get("arguments", {}), call.get("id")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{place} needs the name of the tool: {{'name': ..., 'arguments': {{...}}}}")
-    arguments = call.get("arguments", {})
     if not isinstance(arguments, Mapping):
         raise TypeError(f"{place}: arguments must be a mapping, not {_type(arguments)}")
-    checked = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
-    if (call_id := call.get("id")) is not None:
-        if not isinstance(call_id, str) or not call_id:
-            raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
-        checked["id"] = call_id
-    return checked
+    if call_id is not None and not (isinstance(call_id, str) and call_id):
+        raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
+    copied = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
+    return {**copied, "id": call_id} if call_id else copied
 
 
 def _checked_usage(usage: Any) -> Mapping[str, int]:
@@ -117,15 +114,10 @@ def _checked_usage(usage: Any) -> Mapping[str, int]:
 
 
 def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
-    for key in mapping:
-        if key not in known:
-            close = _OTHER_NAMES.get(key)
-            hint = (
-                f"did you mean {close!r}?"
-                if close in known
-                else did_you_mean(str(key), known) or f"known are {', '.join(known)}"
-            )
-            raise ValueError(f"{place}: unknown key {key!r}; {hint}")
+    for key in (key for key in mapping if key not in known):
+        close = _OTHER_NAMES.get(key)
+        hint = f"did you mean {close!r}?" if close in known else did_you_mean(str(key), known)
+        raise ValueError(f"{place}: unknown key {key!r}; {hint or 'known are ' + ', '.join(known)}")
 
 
 def _json_copy(value: Any, place: str) -> Any:
@@ -263,8 +255,8 @@ def _read_choice(choice: Any) -> str | Mapping[str, Any] | None:
         return "required" if choice == "any" else choice
     chosen = _flat(choice)
     if chosen["type"] == "allowed_tools":
-        tools = [tool for tool in map(_flat, as_items(chosen.get("tools"))) if _is_named(tool)]
-        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": tools}
+        tools = filter(_is_named, map(_flat, as_items(chosen.get("tools"))))
+        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": [*tools]}
     return chosen if chosen["type"] in _CALLED and _is_named(chosen) else None
 
 

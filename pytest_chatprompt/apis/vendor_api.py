@@ -140,6 +140,17 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
 Blocks = list[dict[str, Any]]
 
 
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that have a value: `None` is what an author does not say."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def left_out(schema: OutputSchema, vendor: str, *names: str) -> tuple[str, ...]:
+    """Say which fields of a response format an API lacks; empty if the author does not say them."""
+    said = ", ".join(name for name in names if getattr(schema, name) is not None)
+    return (f"response_format: {said} left out, {vendor} has none",) if said else ()
+
+
 # The schema of the arguments of a function that has none, for an API that demands one.
 NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
