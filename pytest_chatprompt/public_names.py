@@ -10,7 +10,6 @@ from pytest_chatprompt.apis.chat_provider import (
     ChatProviderArguments as ChatProviderArguments,
     ChatSettings as ChatSettings,
 )
-from pytest_chatprompt.apis.fitting import MediaSupport as MediaSupport
 from pytest_chatprompt.apis.gemini import GeminiProvider as GeminiProvider
 from pytest_chatprompt.apis.mistral import MistralProvider as MistralProvider
 from pytest_chatprompt.apis.ollama import OllamaProvider as OllamaProvider
@@ -30,6 +29,7 @@ from pytest_chatprompt.apis.preflight import (
     Violation as Violation,
 )
 from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport as MediaSupport,
     Payload as Payload,
     PreparedRequest as PreparedRequest,
     SettingField as SettingField,

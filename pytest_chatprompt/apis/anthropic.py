@@ -28,6 +28,7 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     read_base64,
     read_call,
     read_messages,
@@ -35,13 +36,14 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, joined, named_events, pieces
+from pytest_chatprompt.apis.fitting import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     NO_ARGUMENTS,
+    MediaSupport,
+    MediaTable,
     Payload,
     SettingField,
     choose_one,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 import re
@@ -16,10 +17,10 @@ import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
 from pytest_chatprompt.apis.fitting import Turn, fit_adjustments, fit_prompt, fit_tools, with_raw_calls
-from pytest_chatprompt.apis.json_body import encode_json, parse_arguments
 from pytest_chatprompt.apis.preflight import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
 from pytest_chatprompt.apis.vendor_api import Blocks, PreparedRequest, VendorAPI, add_options, with_settings
 from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.conversion import block_of_texts
@@ -272,7 +273,7 @@ class ChatProvider(VendorAPI):
         body, adjustments, findings = provider._build_body(request)
         url = provider.base_url + provider.endpoint_path()
         target = provider.target if request.settings else None
-        return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
+        return PreparedRequest(url, _encode_json(body), adjustments, findings, target, provider.billing(body))
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model."""
@@ -431,8 +432,37 @@ class BlocksProvider(ChatProvider):
             return [self.result_block(result) for result in turn.results]
         blocks = self.content_blocks(turn.message.content)
         for call in turn.message.tool_calls:
-            blocks.append(self.call_block(call.id, call.function.name, parse_arguments(call, turn.message)))
+            blocks.append(self.call_block(call.id, call.function.name, _parse_arguments(call, turn.message)))
         return blocks
+
+
+def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
+    """Parse the arguments of a tool call, for an API that takes them as data."""
+    arguments: Any
+    try:
+        arguments = json.loads(call.function.arguments)
+    except (ValueError, RecursionError) as error:
+        arguments = error
+    if not isinstance(arguments, dict):
+        raise PayloadError(
+            f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
+            "write one, such as '{}'",
+            message_number=message.number,
+        )
+    return arguments
+
+
+def _encode_json(body: dict[str, Any]) -> bytes:
+    """Encode a body as compact JSON in UTF-8."""
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        surrogate = ord(error.object[error.start])
+        raise PayloadError(
+            f"the text contains half a character (the surrogate U+{surrogate:04X}), which UTF-8 cannot encode"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
 
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:

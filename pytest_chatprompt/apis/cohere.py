@@ -16,9 +16,9 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     first_of,
+    json_text,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, joined, named_events, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.openai import add_call, read_chat_message
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse

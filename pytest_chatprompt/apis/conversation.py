@@ -5,6 +5,7 @@ A body may be anything: what is not understood stays as JSON text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from itertools import count
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
@@ -202,6 +202,19 @@ _BASE64_DIGITS_OF_3_BYTES: Final = 4
 _KINDS: Final = ("image", "audio", "video")
 
 PartReader = Callable[[Any], Iterable[Part]]
+
+
+def json_text(value: Any) -> str:
+    """Write data as JSON text, with characters other than ASCII as they are; what JSON does not know as its `repr`."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_as_json)
+    except (ValueError, TypeError, RecursionError):
+        # Nested deeper than Python's stack, a number of thousands of digits, a key that is no text.
+        return '"(what JSON cannot hold)"'
+
+
+def _as_json(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else repr(value)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:

@@ -5,12 +5,11 @@ What an API cannot express is a `PayloadError` with its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pytest_chatprompt.apis.json_body import value_at
 from pytest_chatprompt.cases.message import ROLES, FunctionCall, Role, ToolCall
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
@@ -25,34 +24,11 @@ from pytest_chatprompt.prompt.chat_prompt import (
     describe_messages,
     join_parts,
 )
-from pytest_chatprompt.text.json_data import thaw
+from pytest_chatprompt.text.json_data import thaw, value_at
 from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.vendor_api import VendorAPI
-
-
-class MediaSupport(NamedTuple):
-    """How an API takes one kind of media.
-
-    Args:
-        block: puts one of them into the shape of the API.
-        roles: the roles of the messages that may hold it.
-        takes_urls: whether the API reads https URLs itself.
-        needs_type_of_urls: whether it needs the media type of the file at a URL.
-        media_types: those that it takes; empty for those in `MEDIA_TYPES`.
-        takes_detail: whether an author may say how closely the model looks at it.
-    """
-
-    block: Callable[[Media], dict[str, Any]]
-    roles: tuple[Role, ...] = ("user",)
-    takes_urls: bool = False
-    needs_type_of_urls: bool = False
-    media_types: tuple[str, ...] = ()
-    takes_detail: bool = False
-
-
-MediaTable = Mapping[MediaKind, MediaSupport]
 
 
 def fit_prompt(prompt: ChatPrompt, provider: VendorAPI) -> ChatPrompt:

@@ -25,15 +25,23 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     kind_of,
     read_base64,
     read_call,
     read_messages,
     result_parts,
 )
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, split_prompt
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, choices, json_bytes, pieces, server_sent_event
+from pytest_chatprompt.apis.fitting import split_prompt
+from pytest_chatprompt.apis.model_api import (
+    ChatAPI,
+    choices,
+    json_bytes,
+    make_tool_call,
+    pieces,
+    read_usage,
+    server_sent_event,
+)
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -43,7 +51,17 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Blocks, Payload, SettingField, effort_among, given, left_out, to_list
+from pytest_chatprompt.apis.vendor_api import (
+    Blocks,
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    effort_among,
+    given,
+    left_out,
+    to_list,
+)
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, JSONResult, Media, content_parts
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse

@@ -12,13 +12,12 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable
 from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
-from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, Payload, SettingField
+from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, MediaSupport, MediaTable, Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.providers.response import ProviderResponse

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Final
 import httpx
 
 from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.text.json_data import value_at
 
 _MOST_CHOICES: Final = 128
 _PIECE: Final = re.compile(r"\s*\S+|\s+$")
@@ -227,6 +228,75 @@ class ChatAPI(ModelAPI):
 def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
     content_type = {"content-type": "application/json"}
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
+
+
+def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Make a tool call out of the response of an API, which gives the arguments as JSON text or as data."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written))
+
+
+# The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
+_COUNTS: Final[Mapping[str, str]] = {
+    name: kind
+    for kind, names in {
+        "input": "input_tokens prompt_tokens inputTokens promptTokenCount prompt_eval_count",
+        "output": "output_tokens completion_tokens outputTokens candidatesTokenCount eval_count",
+        "read": "cached_tokens cachedContentTokenCount",
+        "written": "cache_write_tokens",
+        "thoughts": "reasoning_tokens thinking_tokens",
+        "read beside": "cache_read_input_tokens cacheReadInputTokens",
+        "written beside": "cache_creation_input_tokens cacheWriteInputTokens",
+        "tools beside": "toolUsePromptTokenCount",
+        "thoughts beside": "thoughtsTokenCount",
+        "written for an hour": "ephemeral_1h_input_tokens",
+    }.items()
+    for name in names.split()
+}
+
+
+def read_usage(data: Any) -> TokenUsage:
+    """The tokens that a reply says it used; `None` where it does not say.
+
+    Args:
+        data: the usage, the whole body, or the list of the events of a stream.
+    """
+    found: dict[str, int] = {}
+    _find_counts(data, found)
+
+    def total(*kinds: str) -> int | None:
+        known = [found[kind] for kind in kinds if kind in found]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        input_tokens=total("input", "read beside", "written beside", "tools beside"),
+        output_tokens=total("output", "thoughts beside"),
+        cache_read_tokens=total("read", "read beside"),
+        cache_write_tokens=total("written", "written beside"),
+        cache_write_1h_tokens=total("written for an hour"),
+        reasoning_tokens=total("thoughts", "thoughts beside"),
+    )
+
+
+def _find_counts(data: Any, found: dict[str, int]) -> None:
+    """Note the highest count of each kind: streams report how many it was so far."""
+    for item in data if isinstance(data, list) else ():
+        _find_counts(item, found)
+    for key, value in data.items() if isinstance(data, Mapping) else ():
+        kind = _COUNTS.get(key)
+        if kind is not None and _is_count(value):
+            found[kind] = max(value, found.get(kind, 0))
+        elif key == "cacheDetails" and isinstance(value, list):
+            # Parts of what Bedrock wrote to its cache, by how long it keeps them.
+            kept = [value_at(entry, ["inputTokens"]) for entry in value if value_at(entry, ["ttl"]) == "1h"]
+            found.update({"written for an hour": sum(filter(_is_count, kept))} if kept else {})
+        elif key != "iterations":
+            # Those are parts of these counts too, under the same names.
+            _find_counts(value, found)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 _STRING: Final = 7

@@ -17,12 +17,11 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable
-from pytest_chatprompt.apis.json_body import make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, make_tool_call, pieces, read_usage
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
 

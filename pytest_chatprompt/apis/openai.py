@@ -24,6 +24,7 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     first_of,
+    json_text,
     read_base64,
     read_call,
     read_parts,
@@ -31,9 +32,17 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
     role_and_parts,
 )
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, raw_message
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, choices, pieces, server_sent_event
+from pytest_chatprompt.apis.fitting import raw_message
+from pytest_chatprompt.apis.model_api import (
+    CREATED,
+    ChatAPI,
+    ModelAPI,
+    choices,
+    make_tool_call,
+    pieces,
+    read_usage,
+    server_sent_event,
+)
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -43,7 +52,7 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Payload, SettingField, given
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_setting

@@ -22,14 +22,14 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     read_call,
     read_url,
     result_parts,
     role_and_parts,
 )
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable, Turn, split_prompt
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.fitting import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.openai import (
     OPENAI_NAME,
     OPENAI_SHARED_RULES,
@@ -41,7 +41,7 @@ from pytest_chatprompt.apis.openai import (
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import Payload, SettingField, given
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.providers.response import ProviderResponse
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.fitting import MediaSupport, MediaTable
 from pytest_chatprompt.apis.openai import CompatibleProvider, audio_part, document_part, image_part
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.providers.response import ProviderResponse
 

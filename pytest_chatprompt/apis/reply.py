@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import httpx
 
-from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping, json_text
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
 from pytest_chatprompt.wording import did_you_mean

@@ -20,8 +20,7 @@ from urllib.parse import unquote
 
 from rstr.xeger import Xeger
 
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.conversation import as_mapping, json_text
 
 # How many references one value may stand below, tried one after the other, the smallest first.
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)

@@ -8,9 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.apis.fitting import MediaTable
-from pytest_chatprompt.apis.json_body import value_at
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
+from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatPrompt,
@@ -31,7 +30,8 @@ from pytest_chatprompt.prompt.request import (
 )
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
-from pytest_chatprompt.text.json_data import deep_merge, thaw
+from pytest_chatprompt.text.json_data import deep_merge, thaw, value_at
+from pytest_chatprompt.text.media_types import MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.prices import Billing
@@ -135,6 +135,29 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
         return efforts[effort]
 
     return convert
+
+
+class MediaSupport(NamedTuple):
+    """How an API takes one kind of media.
+
+    Args:
+        block: puts one of them into the shape of the API.
+        roles: the roles of the messages that may hold it.
+        takes_urls: whether the API reads https URLs itself.
+        needs_type_of_urls: whether it needs the media type of the file at a URL.
+        media_types: those that it takes; empty for those in `MEDIA_TYPES`.
+        takes_detail: whether an author may say how closely the model looks at it.
+    """
+
+    block: Callable[[Media], dict[str, Any]]
+    roles: tuple[Role, ...] = ("user",)
+    takes_urls: bool = False
+    needs_type_of_urls: bool = False
+    media_types: tuple[str, ...] = ()
+    takes_detail: bool = False
+
+
+MediaTable = Mapping[MediaKind, MediaSupport]
 
 
 Blocks = list[dict[str, Any]]
