@@ -254,12 +254,7 @@ def role_and_parts(
 
 
 def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
-    """The parts of a content that is a text or a list.
-
-    Args:
-        value: the content.
-        read: reads one item of the list that is not a text.
-    """
+    """The parts of a content that is a text or a list; `read` reads one item that is not a text."""
     parts: list[Part] = []
     for item in as_items(value):
         parts += (item,) if isinstance(item, str) else read(item)

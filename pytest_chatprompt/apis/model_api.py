@@ -1,4 +1,4 @@
-"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams."""
+"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams; usage."""
 
 from __future__ import annotations
 

@@ -334,27 +334,26 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     is_open = False
     for item in as_items(items):
         kind = as_mapping(item).get("type")
+        joins = False
         if not isinstance(item, Mapping) or kind in (None, "message"):
             turn = ConversationTurn(*role_and_parts(item, _read_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
-            if turn.role == "assistant" and only_thoughts:
-                turns[-1] = ConversationTurn(turn.role, (*turns[-1].parts, *turn.parts))
-            else:
-                turns.append(turn)
-            is_open = turn.role == "assistant"
+            joins = only_thoughts and turn.role == "assistant"
         elif kind in _RESULTS:
-            turns.append(ConversationTurn("tool", (_read_result(item),)))
-            is_open = False
-        elif kind in _CALLS or kind == "reasoning":
-            part = _read_reasoning(item) if kind == "reasoning" else _read_call(item)
-            if is_open and not (kind == "reasoning" and turns[-1].tool_calls):
-                turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, part))
-            else:
-                turns.append(ConversationTurn("assistant", (part,)))
-            is_open = True
+            turn = ConversationTurn("tool", (_read_result(item),))
+        elif kind == "reasoning":
+            turn = ConversationTurn("assistant", (_read_reasoning(item),))
+            joins = is_open and not turns[-1].tool_calls
+        elif kind in _CALLS:
+            turn = ConversationTurn("assistant", (_read_call(item),))
+            joins = is_open
         else:
-            turns.append(ConversationTurn(_role_of(kind, role), (json_text(item),)))
-            is_open = False
+            turn = ConversationTurn(_role_of(kind, role), (json_text(item),))
+        if joins:
+            turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
+        else:
+            turns.append(turn)
+        is_open = turn.role == "assistant" and kind in (None, "message", "reasoning", *_CALLS)
     return turns
 
 

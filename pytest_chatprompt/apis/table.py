@@ -113,13 +113,7 @@ def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
 
 
 def rules_of(api: str, host: str, model: str) -> type[ChatProvider] | None:
-    """The provider whose rules hold for a request to an API; `None` if there is none.
-
-    Args:
-        api: the API's name.
-        host: with its port, if the URL has one.
-        model: that the request names.
-    """
+    """The provider whose rules hold for a request to an API, at a host with its port; `None` if there is none."""
     # The provider of an API stands in the API's module, which has its name.
     name, _, _ = _APIS[api].place.partition(".")
     by_host = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), None)

@@ -160,6 +160,12 @@ def test_a_result_answers_a_call_in_a_raw_message_of_chat_completions(project: P
     assert OpenAIProvider().prepare(project.request(body)).findings == ()
 
 
+def test_tools_of_gemini_may_all_be_raw(project: Project) -> None:
+    tools = "tools: [{type: raw, gemini: {googleSearch: {}}}]"
+    prepared = GeminiProvider().prepare(project.request(f"{tools}\n{HELLO}"))
+    assert prepared.body["tools"] == [{"googleSearch": {}}]
+
+
 def test_data_is_text_for_an_api_that_takes_no_other_result(project: Project) -> None:
     body = OpenAIProvider().prepare(project.request(result("content: {celsius: 21}"))).body
     assert body["messages"][-1]["content"] == '{\n  "celsius": 21\n}'
