@@ -22,7 +22,16 @@ from pytest_chatprompt.apis.vendor_api import Blocks, PreparedRequest, VendorAPI
 from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
-from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import (
+    DEFAULT_SYSTEM_PROMPT,
+    ChatMessage,
+    ChatPrompt,
+    Content,
+    MarkedText,
+    Media,
+    RawContent,
+    content_parts,
+)
 from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
@@ -31,7 +40,7 @@ from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
-from pytest_chatprompt.text.json_data import deep_merge
+from pytest_chatprompt.text.json_data import deep_merge, thaw
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.model_api import ChatAPI
@@ -227,6 +236,32 @@ class ChatProvider(VendorAPI):
         if not system_prompt or any(message.role in ("system", "developer") for message in request.chat_prompt):
             return request.chat_prompt
         return (ChatMessage("system", system_prompt), *request.chat_prompt)
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """The block of a text."""
+        return {"type": "text", "text": text}
+
+    def mark_block(self, blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
+        """Say that a prefix which is cached ends with the last block: by default with Anthropic's mark in it."""
+        blocks[-1]["cache_control"] = thaw(cache_control)
+
+    def content_blocks(self, content: Content) -> Blocks:
+        """The parts of a content that `fit_prompt` gave; without empty texts, since no API takes them as blocks."""
+        blocks: Blocks = []
+        for part in content_parts(content):
+            if isinstance(part, RawContent):
+                blocks.append(thaw(part.data))
+            elif isinstance(part, Media):
+                blocks.append(self.media[part.kind].block(part))
+            elif part:
+                blocks.append(self.text_block(str(part)))
+            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
+                self.mark_block(blocks, part.cache_control)
+        return blocks
+
+    def text_or_blocks(self, content: Content) -> Any:
+        """A text as it is, media and the texts between them as blocks."""
+        return self.content_blocks(content) if isinstance(content, tuple) else content
 
     def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
         """Find what the API will refuse or misread; nothing is sent."""

@@ -13,11 +13,7 @@ from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatPrompt,
-    Content,
-    MarkedText,
     Media,
-    RawContent,
-    content_parts,
 )
 from pytest_chatprompt.prompt.request import (
     FunctionTool,
@@ -30,7 +26,7 @@ from pytest_chatprompt.prompt.request import (
 )
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
-from pytest_chatprompt.text.json_data import deep_merge, thaw, value_at
+from pytest_chatprompt.text.json_data import deep_merge, value_at
 from pytest_chatprompt.text.media_types import MediaKind
 
 if TYPE_CHECKING:
@@ -258,32 +254,6 @@ class VendorAPI(ABC):
         Raises:
             PayloadError: the API cannot express the messages.
         """
-
-    def text_block(self, text: str) -> dict[str, Any]:
-        """The block of a text."""
-        return {"type": "text", "text": text}
-
-    def mark_block(self, blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
-        """Say that a prefix which is cached ends with the last block: by default with Anthropic's mark in it."""
-        blocks[-1]["cache_control"] = thaw(cache_control)
-
-    def content_blocks(self, content: Content) -> Blocks:
-        """The parts of a content that `fit_prompt` gave; without empty texts, since no API takes them as blocks."""
-        blocks: Blocks = []
-        for part in content_parts(content):
-            if isinstance(part, RawContent):
-                blocks.append(thaw(part.data))
-            elif isinstance(part, Media):
-                blocks.append(self.media[part.kind].block(part))
-            elif part:
-                blocks.append(self.text_block(str(part)))
-            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
-                self.mark_block(blocks, part.cache_control)
-        return blocks
-
-    def text_or_blocks(self, content: Content) -> Any:
-        """A text as it is, media and the texts between them as blocks."""
-        return self.content_blocks(content) if isinstance(content, tuple) else content
 
     @abstractmethod
     def endpoint_path(self) -> str:
