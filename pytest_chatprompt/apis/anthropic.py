@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final
@@ -19,7 +18,7 @@ from typing import Any, ClassVar, Final
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
@@ -29,6 +28,7 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     read_base64,
     read_call,
     read_messages,
@@ -36,35 +36,27 @@ from pytest_chatprompt.apis.conversation import (
     read_url,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.fitting import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
+    NO_ARGUMENTS,
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
-    Turn,
-    TurnResult,
     choose_one,
-    content_blocks,
     effort_among,
+    given,
+    left_out,
     require_schema,
-    split_prompt,
     to_list,
-    turn_blocks,
     write_tools,
 )
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.prompt.request import FunctionTool
 from pytest_chatprompt.providers.response import ProviderResponse
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """Make the block for a text."""
-    return {"type": "text", "text": text}
 
 
 def _block(media: Media) -> dict[str, Any]:
@@ -76,59 +68,25 @@ def _block(media: Media) -> dict[str, Any]:
     return {"type": media.kind, "source": source}
 
 
-ANTHROPIC_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
-    "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
-}
-
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
 
-_ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
-_ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
+_MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
+_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
-_ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
-_ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
-_ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
-_ANTHROPIC_SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
-_ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
+_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
+_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
+_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
+_SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
+_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
-_ANTHROPIC_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_ANTHROPIC_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
-_ANTHROPIC_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
+_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
+_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
+_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
 
-ANTHROPIC_RULES: Final = (
-    about_calls("tool-call-without-result", _ANTHROPIC_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _ANTHROPIC_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _ANTHROPIC_TOOLS, message_rules.results_given_twice),
-    about_calls(
-        "function-name",
-        _ANTHROPIC_TOOL_NAMES,
-        message_rules.function_names(*_ANTHROPIC_NAME),
-    ),
-    about_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, message_rules.call_ids_used_twice),
-    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, option_rules.tool_names(*_ANTHROPIC_NAME)),
-    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, option_rules.choices_without_tools),
-    about_definitions("schema-additional-properties", _ANTHROPIC_SCHEMAS, option_rules.open_objects),
-    # 100 for models with a context of 200,000 tokens.
-    about_media("image-count", _ANTHROPIC_IMAGES, message_rules.too_many("image", 600)),
-    about_media("media-size", _ANTHROPIC_IMAGES, message_rules.too_large("image", 10, "base64")),
-    about_media("media-total", _ANTHROPIC_SIZES, message_rules.too_large_together(32, "base64")),
-    Rule("first-turn", _ANTHROPIC_ERRORS, message_rules.first_turn_not_the_users),
-    Rule("merged-turns", _ANTHROPIC, message_rules.merged_turns),
-    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-    Rule("prefill-blanks", _ANTHROPIC_BLANKS, message_rules.trailing_blanks_in_prefill),
-    Rule("output-cap", _ANTHROPIC_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _ANTHROPIC, option_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
-    Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("temperature", "a temperature")),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
-    Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.removed_from_versions("top_p", "top_p")),
-)
 
 ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
     "claude-3*": ModelLimits(),
@@ -140,7 +98,7 @@ ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class AnthropicProvider(ChatProvider):
+class AnthropicProvider(BlocksProvider):
     """Sends chat prompts to Anthropic, at `{base_url}/v1/messages`.
 
     Args:
@@ -169,10 +127,37 @@ class AnthropicProvider(ChatProvider):
         "reasoning_effort": SettingField(("output_config", "effort"), _effort),
     }
     name = "anthropic"
-    media: ClassVar[MediaTable] = ANTHROPIC_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+        "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+    }
     cached_kinds = ("text", "image", "document")
     takes_tool_errors = True
-    rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("function-name", _TOOL_NAMES, message_rules.function_names(*_NAME)),
+        about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
+        about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
+        about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
+        # 100 for models with a context of 200,000 tokens.
+        about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
+        about_media("media-size", _IMAGES, message_rules.too_large("image", 10, "base64")),
+        about_media("media-total", _SIZES, message_rules.too_large_together(32, "base64")),
+        Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
+        Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
+        Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+        Rule("prefill-blanks", _BLANKS, message_rules.trailing_blanks_in_prefill),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
+        Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+        Rule("temperature-removed", ANTHROPIC_SAMPLING, option_rules.temperature_removed),
+        Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("top_p",))),
+        Rule("sampling-removed", ANTHROPIC_SAMPLING, option_rules.top_p_removed),
+    )
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
 
@@ -191,10 +176,29 @@ class AnthropicProvider(ChatProvider):
         max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
-            body["system"] = _content(split.system)
-        body["messages"] = [_message(turn) for turn in split.turns]
+            body["system"] = self.text_or_blocks(split.system)
+        body["messages"] = [turn.raw or self._message(turn) for turn in split.turns]
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def _message(self, turn: Turn) -> dict[str, Any]:
+        role = "user" if turn.results else turn.message.role
+        is_text = not turn.results and not turn.message.tool_calls
+        return {
+            "role": role,
+            "content": self.text_or_blocks(turn.message.content) if is_text else self.turn_blocks(turn),
+        }
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `ToolUseBlockParam`."""
+        return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `ToolResultBlockParam`."""
+        content = self.text_or_blocks(result.content)
+        block = {"type": "tool_result", "tool_use_id": result.tool_call_id, "content": content}
+        return {**block, "is_error": True} if result.is_error else block
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, with the schema of the arguments as `input_schema`."""
@@ -212,10 +216,10 @@ class AnthropicProvider(ChatProvider):
         schema = require_schema(response_format, self.vendor)
         if schema is None:
             return Payload({})
-        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
-        left_out += ["strict"] if schema.strict is False else []
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
-        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
+        # All schemas are strict there.
+        names = ("name", "description", *(["strict"] if schema.strict is False else []))
+        output_format = {"type": "json_schema", "schema": schema.schema}
+        return Payload({"output_config": {"format": output_format}}, left_out(schema, self.vendor, *names))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
@@ -234,39 +238,11 @@ class AnthropicProvider(ChatProvider):
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    message = turn.message
-    content = _content(message.content)
-    if turn.results or message.tool_calls:
-        content = turn_blocks(turn, ANTHROPIC_MEDIA, text_block, _call, _result)
-    return {"role": "user" if turn.results else message.role, "content": content}
-
-
-def _content(content: Content) -> Any:
-    """A text as it is, media and the texts between them as blocks."""
-    return content_blocks(content, ANTHROPIC_MEDIA, text_block) if isinstance(content, tuple) else content
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.id, "name": call.function.name, "input": arguments}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
-    return {**block, "is_error": True} if result.message.is_error else block
-
-
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
-    optional = {"description": tool.description, "strict": tool.strict}
     return {
         "name": tool.name,
-        **{key: value for key, value in optional.items() if value is not None},
-        "input_schema": _NO_ARGUMENTS if tool.parameters is None else tool.parameters,
+        **given(description=tool.description, strict=tool.strict),
+        "input_schema": NO_ARGUMENTS if tool.parameters is None else tool.parameters,
     }
 
 
@@ -274,6 +250,7 @@ class AnthropicMessages(ChatAPI):
     """Anthropic's Messages API."""
 
     price_vendor = "anthropic"
+    call_ids = "toolu_{digest}"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
@@ -326,10 +303,7 @@ class AnthropicMessages(ChatAPI):
         content: list[dict[str, Any]] = []
         if answer.text is not None:
             content.append({"type": "text", "text": answer.text, "citations": None})
-        content += [
-            {"type": "tool_use", "id": call.id or f"toolu_{call.digest}", "name": call.name, "input": call.arguments}
-            for call in answer.tool_calls
-        ]
+        content += [AnthropicProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "id": f"msg_{answer.digest[:24]}",
             "type": "message",
@@ -354,7 +328,6 @@ class AnthropicMessages(ChatAPI):
         """The message, with the texts and the inputs of its blocks put together."""
         message: dict[str, Any] = {}
         blocks: dict[int, dict[str, Any]] = {}
-        inputs: defaultdict[int, str] = defaultdict(str)
         for event in events:
             match event.get("type"):
                 case "message_start":
@@ -362,14 +335,13 @@ class AnthropicMessages(ChatAPI):
                 case "content_block_start":
                     blocks[event["index"]] = dict(event["content_block"])
                 case "content_block_delta":
-                    block, delta = blocks[event["index"]], event["delta"]
-                    block["text"] = block.get("text", "") + delta.get("text", "")
-                    inputs[event["index"]] += delta.get("partial_json", "")
+                    piece = {key: value for key, value in event["delta"].items() if key != "type"}
+                    blocks[event["index"]] = joined(blocks[event["index"]], piece)
                 case "message_delta":
                     message |= {**event["delta"], "usage": {**message["usage"], **event["usage"]}}
-        for index, text in inputs.items():
-            if text:
-                blocks[index]["input"] = json.loads(text)
+        for block in blocks.values():
+            if written := block.pop("partial_json", ""):
+                block["input"] = json.loads(written)
         return {**message, "content": [*blocks.values()]}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
@@ -389,16 +361,12 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
     for index, block in enumerate(message["content"]):
-        is_text = block["type"] == "text"
-        empty = {**block, "text": ""} if is_text else {**block, "input": {}}
+        empty, delta, text = {**block, "text": ""}, ("text_delta", "text"), block.get("text")
+        if text is None:
+            empty, delta, text = {**block, "input": {}}, ("input_json_delta", "partial_json"), json_text(block["input"])
         yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in pieces(block["text"] if is_text else json_text(block["input"])):
-            delta = (
-                {"type": "text_delta", "text": piece}
-                if is_text
-                else {"type": "input_json_delta", "partial_json": piece}
-            )
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        for piece in pieces(text):
+            yield {"type": "content_block_delta", "index": index, "delta": {"type": delta[0], delta[1]: piece}}
         yield {"type": "content_block_stop", "index": index}
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
     yield {"type": "message_delta", "delta": ended, "usage": usage}
@@ -415,7 +383,7 @@ def _read_block(block: Any) -> Iterable[Part]:
         case "tool_use":
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
-            parts = result_parts(read_parts(content.get("content"), _read_block))
+            parts = result_parts(content.get("content"), _read_block)
             yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))

@@ -23,19 +23,13 @@ from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
-# The latest dated version that is generally available (`_AZURE_VERSIONS`, as of November 2026). The v1 API is newer and
+# The latest dated version that is generally available (`_VERSIONS`, as of November 2026). The v1 API is newer and
 # takes more, which the rule `api-version` says; another default would change every snapshot.
 DEFAULT_API_VERSION: Final = "2024-10-21"
 
-_AZURE_VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle"
-_AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
+_VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle"
+_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 
-# Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
-AZURE_RULES: Final = (
-    *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
-    about_media("image-count", _AZURE_LIMITS, message_rules.too_many("image", 50)),
-    Rule("api-version", _AZURE_VERSIONS, option_rules.missing_in_version),
-)
 
 # Azure answers a part of the type `file` with "This model does not support file content types".
 AZURE_MEDIA: Final[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
@@ -61,7 +55,12 @@ class AzureProvider(OpenAIProvider):
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
     media: ClassVar[MediaTable] = AZURE_MEDIA
-    rules: ClassVar[tuple[Rule, ...]] = AZURE_RULES
+    # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
+    rules = (
+        *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+        about_media("image-count", _LIMITS, message_rules.too_many("image", 50)),
+        Rule("api-version", _VERSIONS, option_rules.missing_in_version),
+    )
     # Users choose the names of deployments, so these say nothing about the model.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
@@ -18,7 +17,7 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
+from pytest_chatprompt.apis.chat_provider import BlocksProvider, ChatProviderArguments
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
@@ -28,39 +27,38 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     read_base64,
     read_call,
     read_messages,
     read_parts,
     result_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, pieces
+from pytest_chatprompt.apis.fitting import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, joined, make_tool_call, pieces, read_usage
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
+    NO_ARGUMENTS,
+    Blocks,
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
-    Turn,
-    TurnResult,
     choose_one,
-    content_blocks,
     effort_among,
+    given,
+    left_out,
     require_schema,
-    split_prompt,
     to_list,
-    turn_blocks,
     write_tools,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage,
     ChatPrompt,
     JSONResult,
-    MarkedText,
     Media,
     content_parts,
     describe_messages,
@@ -79,11 +77,6 @@ _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
 _BLANKS: Final = re.compile(r" {2,}")
 # Leaves room for a number.
 _MAX_NAME_LENGTH: Final = 190
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """Make the block for a text."""
-    return {"text": text}
 
 
 def _image(media: Media) -> dict[str, Any]:
@@ -110,13 +103,12 @@ def _document_name(media: Media) -> str:
 def number_documents(messages: Iterable[dict[str, Any]]) -> None:
     """Put a number behind the name of each document whose name an earlier one has."""
     taken: set[str] = set()
-    for message in messages:
-        for document in _documents(message.get("content", ())):
-            name, number = document.get("name", ""), 1
-            while name and document["name"].lower() in taken:
-                number += 1
-                document["name"] = f"{name} {number}"
-            taken.add(document.get("name", "").lower())
+    for document in (found for message in messages for found in _documents(message.get("content", ()))):
+        name, number = document.get("name", ""), 1
+        while name and document["name"].lower() in taken:
+            number += 1
+            document["name"] = f"{name} {number}"
+        taken.add(document.get("name", "").lower())
 
 
 def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -131,12 +123,6 @@ def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 _DOCUMENTS: Final = {
     "pdf": "application/pdf",
     **{suffix.removeprefix("."): media_type for suffix, (media_type, _) in NAMED_DOCUMENTS.items() if suffix != ".htm"},
-}
-BEDROCK_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_image, roles=("user", "tool")),
-    "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
-    # `ToolResultContentBlock` has none.
-    "audio": MediaSupport(_audio),
 }
 
 _OFFLINE_REGION: Final = "us-east-1"
@@ -153,55 +139,18 @@ _effort: Final = effort_among(
     "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
 )
 
-_BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
-_BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
-_BEDROCK_SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
-_BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
-_BEDROCK_CONFIG: Final = (
-    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
-)
-_BEDROCK_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
-_BEDROCK_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
-_BEDROCK_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_BEDROCK_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
-
-# What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user who
-# begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when using
-# toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include more than 5
-# documents in a request").
-BEDROCK_RULES: Final = (
-    about_calls("tool-call-without-result", _BEDROCK_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _BEDROCK_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _BEDROCK_TOOLS, message_rules.results_given_twice),
-    about_calls("tool-result-blank", _BEDROCK, message_rules.blank_results),
-    about_calls("tools-missing", _BEDROCK_TOOLS, message_rules.calls_without_tools),
-    about_calls("call-id", _BEDROCK_CALLS, message_rules.call_ids(*_BEDROCK_CALL_ID)),
-    about_calls("function-name", _BEDROCK_CALLS, message_rules.function_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name", _BEDROCK_CALLS, option_rules.tool_names(*_BEDROCK_NAME)),
-    about_definitions("tool-name-twice", _BEDROCK_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _BEDROCK_TOOLS, option_rules.choices_without_tools),
-    about_definitions("schema-additional-properties", _BEDROCK_SCHEMAS, option_rules.open_objects),
-    about_media("image-count", _BEDROCK_MEDIA, message_rules.too_many("image", 20, "message")),
-    about_media("document-count", _BEDROCK_MEDIA, message_rules.too_many("document", 5)),
-    about_media("document-text", _BEDROCK_MEDIA, message_rules.documents_without_text),
-    about_media("media-size", _BEDROCK_MEDIA, message_rules.too_large("image", 3.75, "bytes")),
-    about_media("document-size", _BEDROCK_MEDIA, message_rules.too_large("document", 4.5, "bytes")),
-    Rule("first-turn", _BEDROCK, message_rules.first_turn_not_the_users),
-    Rule("alternating-turns", _BEDROCK, message_rules.turns_of_the_same_role),
-    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-    Rule("output-cap", _BEDROCK_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _BEDROCK_CONFIG, option_rules.temperature_range(1)),
-    Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
-    Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
-)
-
-# Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
-BEDROCK_MODELS: Final[Mapping[str, ModelLimits]] = {
-    f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
-}
+_CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
+_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
+_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
+_CONFIG: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
+_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
+_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
+_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
 
 
-class BedrockProvider(ChatProvider):
+class BedrockProvider(BlocksProvider):
     """Sends chat prompts to Amazon Bedrock, at `{base_url}/model/{model}/converse`.
 
     Args:
@@ -231,12 +180,48 @@ class BedrockProvider(ChatProvider):
         "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
     }
     name = "bedrock"
-    media: ClassVar[MediaTable] = BEDROCK_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_image, roles=("user", "tool")),
+        "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
+        # `ToolResultContentBlock` has none.
+        "audio": MediaSupport(_audio),
+    }
     cached_kinds = ("text", "image", "document", "audio")
     takes_tool_errors = True
     takes_json_results = True
-    rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
+    # What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user
+    # who begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when
+    # using toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include
+    # more than 5 documents in a request").
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
+        about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
+        about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
+        about_calls("function-name", _CALLS, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _CALLS, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
+        about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
+        about_media("image-count", _MEDIA, message_rules.too_many("image", 20, "message")),
+        about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
+        about_media("document-text", _MEDIA, message_rules.documents_without_text),
+        about_media("media-size", _MEDIA, message_rules.too_large("image", 3.75, "bytes")),
+        about_media("document-size", _MEDIA, message_rules.too_large("document", 4.5, "bytes")),
+        Rule("first-turn", _CONVERSE, message_rules.first_turn_not_the_users),
+        Rule("alternating-turns", _CONVERSE, message_rules.turns_of_the_same_role),
+        Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _CONFIG, option_rules.temperature_range(1)),
+        Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
+        Rule("sampling-fixed", ANTHROPIC_SAMPLING, option_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
+    )
+    # Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {
+        f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
+    }
 
     def __init__(
         self,
@@ -259,7 +244,8 @@ class BedrockProvider(ChatProvider):
         """
         if current_context().is_offline:
             return self._region or _OFFLINE_REGION
-        region = self._region or _first_variable(_REGION_VARIABLES) or self._signer.profile_region()
+        variables = [os.environ.get(name) for name in _REGION_VARIABLES]
+        region = next(filter(None, (self._region, *variables)), None) or self._signer.profile_region()
         if region is None:
             raise MissingSettingError(
                 f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
@@ -285,10 +271,6 @@ class BedrockProvider(ChatProvider):
         """The path of the model, which only the path names."""
         return f"/model/{quote(self.model, safe='~')}/converse"
 
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def authorize(self, request: httpx.Request) -> dict[str, str]:
         """The key, or without one a signature. Offline nothing is signed."""
         headers = self.credentials()
@@ -299,11 +281,11 @@ class BedrockProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["system"] = content_blocks(split.system, BEDROCK_MEDIA, text_block, _mark)
+            body["system"] = self.content_blocks(split.system)
         joined: list[str] = []
         body["messages"] = []
         for before, turn in zip((None, *split.turns), split.turns, strict=False):
-            message = _message(turn)
+            message = turn.raw or self._message(turn)
             if before is not None and before.results and turn.raw is None and message["role"] == "user":
                 # Roles alternate, and tool results are the user's.
                 body["messages"][-1]["content"] += message["content"]
@@ -313,6 +295,38 @@ class BedrockProvider(ChatProvider):
         number_documents(body["messages"])
         self.settings_body(body)
         return Payload(body, (*split.adjustments, *joined))
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """A `ContentBlock` with a text."""
+        return {"text": text}
+
+    def mark_block(self, blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
+        """A `CachePointBlock` after what it marks."""
+        ttl = {"ttl": cache_control["ttl"]} if "ttl" in cache_control else {}
+        blocks.append({"cachePoint": {"type": "default", **ttl}})
+
+    def _message(self, turn: Turn) -> dict[str, Any]:
+        if not turn.results:
+            return {"role": turn.message.role, "content": self.turn_blocks(turn)}
+        blocks = []
+        for block in self.turn_blocks(turn):
+            content = block["toolResult"]["content"]
+            # Within a result there are no marks.
+            block["toolResult"]["content"] = [each for each in content if "cachePoint" not in each]
+            blocks += [block, *(each for each in content if "cachePoint" in each)]
+        return {"role": "user", "content": blocks}
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `ToolUseBlock`."""
+        return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `ToolResultBlock`, which has to have a block, even if it is empty."""
+        data = next((part.data for part in content_parts(result.content) if isinstance(part, JSONResult)), None)
+        blocks = self.content_blocks(result.content) or [self.text_block("")]
+        fields = {"toolUseId": result.tool_call_id, "content": blocks if data is None else [{"json": thaw(data)}]}
+        return {"toolResult": {**fields, "status": "error"} if result.is_error else fields}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""
@@ -334,14 +348,10 @@ class BedrockProvider(ChatProvider):
         schema = require_schema(response_format, self.vendor)
         if schema is None:
             return Payload({})
-        optional = {"name": schema.name, "description": schema.description}
-        definition = {
-            "schema": json.dumps(schema.schema, ensure_ascii=False),
-            **{key: value for key, value in optional.items() if value is not None},
-        }
+        written = json.dumps(schema.schema, ensure_ascii=False)
+        definition = given(schema=written, name=schema.name, description=schema.description)
         text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-        adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
-        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
+        return Payload({"outputConfig": {"textFormat": text_format}}, left_out(schema, self.vendor, "strict"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
@@ -365,65 +375,24 @@ class BedrockProvider(ChatProvider):
         return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
 
 
-def _first_variable(names: Sequence[str]) -> str | None:
-    """The value of the first environment variable that is set, and not empty."""
-    return next((value for name in names if (value := os.environ.get(name))), None)
-
-
 def _text(block: Mapping[str, Any]) -> str:
     """The text of a block of a reply; where documents are cited, it is in parts beside the citations."""
     cited = (block.get("citationsContent") or {}).get("content") or ()
     return "".join((block.get("text", ""), *(part["text"] for part in cited)))
 
 
-def _mark(blocks: list[dict[str, Any]], cache_control: Mapping[str, Any]) -> None:
-    ttl = {"ttl": cache_control["ttl"]} if "ttl" in cache_control else {}
-    blocks.append({"cachePoint": {"type": "default", **ttl}})
-
-
-def _message(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    if not turn.results:
-        blocks = turn_blocks(turn, BEDROCK_MEDIA, text_block, _call, _result, _mark)
-        return {"role": turn.message.role, "content": blocks}
-    blocks = []
-    for result in turn.results:
-        blocks.append(_result(result))
-        # Within a result there are no marks.
-        for part in content_parts(result.content):
-            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
-                _mark(blocks, part.cache_control)
-    return {"role": "user", "content": blocks}
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": arguments}}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    # A result has to have a block, even if it is empty.
-    blocks = content_blocks(result.content, BEDROCK_MEDIA, text_block, lambda *_: None) or [text_block("")]
-    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
-    fields = {"toolUseId": result.call_id, "content": blocks if data is None else [{"json": thaw(data)}]}
-    return {"toolResult": {**fields, "status": "error"} if result.message.is_error else fields}
-
-
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     # The API refuses an empty description.
-    description = {"description": tool.description} if tool.description else {}
-    schema = {"json": _NO_ARGUMENTS if tool.parameters is None else tool.parameters}
-    strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"toolSpec": {"name": tool.name, **description, "inputSchema": schema, **strict}}
+    schema = {"json": NO_ARGUMENTS if tool.parameters is None else tool.parameters}
+    description = tool.description or None
+    return {"toolSpec": given(name=tool.name, description=description, inputSchema=schema, strict=tool.strict)}
 
 
 class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
     price_vendor = "aws"
+    call_ids = "tooluse_{digest}"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"
@@ -475,10 +444,7 @@ class BedrockConverse(ChatAPI):
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """The body of the reply, a `ConverseResponse`."""
         content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
-        content += [
-            {"toolUse": {"toolUseId": call.id or f"tooluse_{call.digest}", "name": call.name, "input": call.arguments}}
-            for call in answer.tool_calls
-        ]
+        content += [BedrockProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "output": {"message": {"role": "assistant", "content": content}},
             "stopReason": self.finish_reason(answer),
@@ -498,21 +464,18 @@ class BedrockConverse(ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together; each event is under its name."""
-        blocks: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        inputs: defaultdict[int, str] = defaultdict(str)
+        blocks: dict[int, dict[str, Any]] = {}
         ended: dict[str, Any] = {}
         for name, event in (pair for each in events for pair in each.items()):
             index = event.get("contentBlockIndex", 0)
             if name == "contentBlockStart":
-                blocks[index] |= event["start"]
-            elif name == "contentBlockDelta" and "text" in event["delta"]:
-                blocks[index]["text"] = blocks[index].get("text", "") + event["delta"]["text"]
-            elif name == "contentBlockDelta" and "toolUse" in event["delta"]:
-                inputs[index] += event["delta"]["toolUse"]["input"]
+                blocks[index] = event["start"]
+            elif name == "contentBlockDelta" and not event["delta"].keys().isdisjoint(("text", "toolUse")):
+                blocks[index] = joined(blocks.get(index, {}), event["delta"])
             elif name in ("messageStop", "metadata"):
                 ended |= event
-        for index, text in inputs.items():
-            blocks[index]["toolUse"] = {**blocks[index]["toolUse"], "input": json.loads(text or "{}")}
+        for use in (block["toolUse"] for block in blocks.values() if "toolUse" in block):
+            use["input"] = json.loads(use.get("input") or "{}")
         return {**ended, "output": {"message": {"content": [*blocks.values()]}}}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
@@ -568,7 +531,7 @@ def _read_block(block: Any) -> Iterable[Part]:
     elif kind == "toolUse" and isinstance(value, Mapping):
         yield read_call(value.get("name"), value.get("input"), value.get("toolUseId"))
     elif kind == "toolResult" and isinstance(value, Mapping):
-        parts = result_parts(read_parts(value.get("content"), _read_block))
+        parts = result_parts(value.get("content"), _read_block)
         yield ToolResult(parts, as_text(value.get("toolUseId")), is_error=value.get("status") == "error")
     elif kind == "guardContent" and isinstance(text := as_mapping(value).get("text"), Mapping):
         yield as_text(text.get("text"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 import re
 import time
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
@@ -14,21 +16,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
-from pytest_chatprompt.apis.json_body import encode_json
+from pytest_chatprompt.apis.fitting import Turn, fit_adjustments, fit_prompt, fit_tools, with_raw_calls
 from pytest_chatprompt.apis.preflight import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
-from pytest_chatprompt.apis.vendor_api import (
-    PreparedRequest,
-    VendorAPI,
-    add_options,
-    fit_adjustments,
-    fit_prompt,
-    fit_tools,
-    with_raw_calls,
-    with_settings,
-)
+from pytest_chatprompt.apis.vendor_api import Blocks, PreparedRequest, VendorAPI, add_options, with_settings
 from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
-from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import (
+    DEFAULT_SYSTEM_PROMPT,
+    ChatMessage,
+    ChatPrompt,
+    Content,
+    MarkedText,
+    Media,
+    RawContent,
+    content_parts,
+)
 from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
@@ -37,7 +40,7 @@ from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
-from pytest_chatprompt.text.json_data import deep_merge
+from pytest_chatprompt.text.json_data import deep_merge, thaw
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.model_api import ChatAPI
@@ -234,6 +237,32 @@ class ChatProvider(VendorAPI):
             return request.chat_prompt
         return (ChatMessage("system", system_prompt), *request.chat_prompt)
 
+    def text_block(self, text: str) -> dict[str, Any]:
+        """The block of a text."""
+        return {"type": "text", "text": text}
+
+    def mark_block(self, blocks: Blocks, cache_control: Mapping[str, Any]) -> None:
+        """Say that a prefix which is cached ends with the last block: by default with Anthropic's mark in it."""
+        blocks[-1]["cache_control"] = thaw(cache_control)
+
+    def content_blocks(self, content: Content) -> Blocks:
+        """The parts of a content that `fit_prompt` gave; without empty texts, since no API takes them as blocks."""
+        blocks: Blocks = []
+        for part in content_parts(content):
+            if isinstance(part, RawContent):
+                blocks.append(thaw(part.data))
+            elif isinstance(part, Media):
+                blocks.append(self.media[part.kind].block(part))
+            elif part:
+                blocks.append(self.text_block(str(part)))
+            if isinstance(part, Media | MarkedText) and part.cache_control is not None:
+                self.mark_block(blocks, part.cache_control)
+        return blocks
+
+    def text_or_blocks(self, content: Content) -> Any:
+        """A text as it is, media and the texts between them as blocks."""
+        return self.content_blocks(content) if isinstance(content, tuple) else content
+
     def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
         """Find what the API will refuse or misread; nothing is sent."""
         return with_settings(self, request)._build_body(request)[2]
@@ -279,7 +308,7 @@ class ChatProvider(VendorAPI):
         body, adjustments, findings = provider._build_body(request)
         url = provider.base_url + provider.endpoint_path()
         target = provider.target if request.settings else None
-        return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
+        return PreparedRequest(url, _encode_json(body), adjustments, findings, target, provider.billing(body))
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model."""
@@ -418,6 +447,57 @@ class ChatProvider(VendorAPI):
         text = replace_surrogates(text)
         text = text.replace(key, "[key]") if key else text
         return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
+
+
+class BlocksProvider(ChatProvider):
+    """Base class of the providers whose APIs have messages of blocks, and the arguments of tool calls as data."""
+
+    @staticmethod
+    @abstractmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The block of a tool call."""
+
+    @abstractmethod
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """The block of a tool's result, as a `Turn` has it."""
+
+    def turn_blocks(self, turn: Turn) -> Blocks:
+        """A turn as blocks: its results, or its content and its calls."""
+        if turn.results:
+            return [self.result_block(result) for result in turn.results]
+        blocks = self.content_blocks(turn.message.content)
+        for call in turn.message.tool_calls:
+            blocks.append(self.call_block(call.id, call.function.name, _parse_arguments(call, turn.message)))
+        return blocks
+
+
+def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
+    """Parse the arguments of a tool call, for an API that takes them as data."""
+    arguments: Any
+    try:
+        arguments = json.loads(call.function.arguments)
+    except (ValueError, RecursionError) as error:
+        arguments = error
+    if not isinstance(arguments, dict):
+        raise PayloadError(
+            f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
+            "write one, such as '{}'",
+            message_number=message.number,
+        )
+    return arguments
+
+
+def _encode_json(body: dict[str, Any]) -> bytes:
+    """Encode a body as compact JSON in UTF-8."""
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        surrogate = ord(error.object[error.start])
+        raise PayloadError(
+            f"the text contains half a character (the surrogate U+{surrogate:04X}), which UTF-8 cannot encode"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
 
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:

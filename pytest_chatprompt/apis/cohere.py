@@ -16,9 +16,9 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     first_of,
+    json_text,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.openai import add_call, read_chat_message
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -28,6 +28,7 @@ class CohereChat(ChatAPI):
     """Cohere's chat API, version 2."""
 
     price_vendor = "cohere"
+    call_ids = "{name}_{digest:.12}"
     prompt_keys = ("model", "tools", "documents", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "COMPLETE",
@@ -51,7 +52,7 @@ class CohereChat(ChatAPI):
             message["tool_plan"] = answer.text or ""
             message["tool_calls"] = [
                 {
-                    "id": call.id or f"{call.name}_{call.digest[:12]}",
+                    "id": call.id,
                     "type": "function",
                     "function": {"name": call.name, "arguments": json_text(call.arguments)},
                 }
@@ -85,23 +86,21 @@ class CohereChat(ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with its texts and calls put together."""
-        text = plan = ""
+        joint: dict[str, Any] = {}
         calls: dict[int, dict[str, Any]] = {}
         ended: dict[str, Any] = {}
         for event in events:
             delta = event.get("delta") or {}
             message = delta.get("message") or {}
             match event.get("type"):
-                case "content-delta":
-                    text += message["content"].get("text", "")
-                case "tool-plan-delta":
-                    plan += message["tool_plan"]
+                case "content-delta" | "tool-plan-delta":
+                    joint = joined(joint, message)
                 case "tool-call-start" | "tool-call-delta":
                     add_call(calls, {**message["tool_calls"], "index": event["index"]})
                 case "message-end":
                     ended = delta
-        content = [{"type": "text", "text": text}]
-        return {**ended, "message": {"content": content, "tool_plan": plan, "tool_calls": [*calls.values()]}}
+        content = [joint["content"]] if "content" in joint else []
+        return {**ended, "message": {**joint, "content": content, "tool_calls": [*calls.values()]}}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Cohere's shape."""

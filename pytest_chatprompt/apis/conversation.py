@@ -5,6 +5,7 @@ A body may be anything: what is not understood stays as JSON text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from itertools import count
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
@@ -157,20 +157,18 @@ def _with_call_ids(turns: Iterable[ConversationTurn]) -> Iterator[ConversationTu
     """The turns with ids for calls without one, as Gemini takes them: a result answers the first of its name."""
     open_calls: list[ConversationToolCall] = []
     numbers = count(1)
-    for turn in turns:
-        parts: list[Part] = []
-        for part in turn.parts:
-            if isinstance(part, ConversationToolCall) and not part.id:
-                call = replace(part, id=f"call {next(numbers)}")
-                open_calls.append(call)
-                parts.append(call)
-            elif isinstance(part, ToolResult) and not part.call_id and part.name in [call.name for call in open_calls]:
-                answered = next(call for call in open_calls if call.name == part.name)
-                open_calls.remove(answered)
-                parts.append(replace(part, call_id=answered.id))
-            else:
-                parts.append(part)
-        yield replace(turn, parts=tuple(parts))
+
+    def with_id(part: Part) -> Part:
+        if isinstance(part, ConversationToolCall) and not part.id:
+            open_calls.append(replace(part, id=f"call {next(numbers)}"))
+            return open_calls[-1]
+        answered = [call for call in open_calls if isinstance(part, ToolResult) and call.name == part.name]
+        if not (isinstance(part, ToolResult) and not part.call_id and answered):
+            return part
+        open_calls.remove(answered[0])
+        return replace(part, call_id=answered[0].id)
+
+    return (replace(turn, parts=tuple(map(with_id, turn.parts))) for turn in turns)
 
 
 def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
@@ -206,6 +204,19 @@ _KINDS: Final = ("image", "audio", "video")
 PartReader = Callable[[Any], Iterable[Part]]
 
 
+def json_text(value: Any) -> str:
+    """Write data as JSON text, with characters other than ASCII as they are; what JSON does not know as its `repr`."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_as_json)
+    except (ValueError, TypeError, RecursionError):
+        # Nested deeper than Python's stack, a number of thousands of digits, a key that is no text.
+        return '"(what JSON cannot hold)"'
+
+
+def _as_json(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else repr(value)
+
+
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """A mapping as it is; an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
@@ -230,60 +241,52 @@ def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
     return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
 
 
-def read_role_of(message: Any, default: str = "user") -> tuple[str, str | None]:
-    """The role of a message in the words of transcripts; and its text as JSON, if it is none or has no valid role."""
+def role_and_parts(
+    message: Any, read: PartReader, key: str = "content", default: str = "user"
+) -> tuple[str, tuple[Part, ...]]:
+    """The role of a message in the words of transcripts, and its parts; without a valid role it stays as JSON text."""
     if not isinstance(message, Mapping):
-        return default, as_text(message)
+        return default, (as_text(message),)
     role = message.get("role")
     if not isinstance(role, str) or not _ROLE.fullmatch(role):
-        return "unknown", json_text(message)
-    return _ROLES.get(role.lower(), role.lower()), None
+        return "unknown", (json_text(message),)
+    return _ROLES.get(role.lower(), role.lower()), read_parts(message.get(key), read)
 
 
 def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
-    """The parts of a content that is a text or a list.
-
-    Args:
-        value: the content.
-        read: reads one item of the list that is not a text.
-    """
+    """The parts of a content that is a text or a list; `read` reads one item that is not a text."""
     parts: list[Part] = []
     for item in as_items(value):
         parts += (item,) if isinstance(item, str) else read(item)
     return tuple(parts)
 
 
-def result_parts(parts: Iterable[Part]) -> tuple[str | SentMedia | Thought, ...]:
-    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
-    return tuple(
-        part
-        if isinstance(part, str | SentMedia | Thought)
-        else json_text({"name": part.name, "arguments": part.arguments})
-        if isinstance(part, ConversationToolCall)
-        else "\n".join(map(str, part.parts))
-        for part in parts
-    )
+def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
+    """The parts of a tool result; calls and results, which it cannot hold, become text."""
+    parts: list[str | SentMedia | Thought] = []
+    for part in read_parts(value, read):
+        if isinstance(part, ConversationToolCall):
+            parts.append(json_text({"name": part.name, "arguments": part.arguments}))
+        elif isinstance(part, ToolResult):
+            parts.append("\n".join(map(str, part.parts)))
+        else:
+            parts.append(part)
+    return tuple(parts)
 
 
-def turns_of_parts(role: str, parts: Sequence[Part]) -> list[ConversationTurn]:
-    """The turns of one message: its tool results are turns of the tool, as in the eval files."""
-    results = [ConversationTurn("tool", (part,)) for part in parts if isinstance(part, ToolResult)]
-    rest = tuple(part for part in parts if not isinstance(part, ToolResult))
-    return [*results, ConversationTurn(role, rest)] if rest or not results else results
+def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:
+    """A conversation whose system text stands beside its messages, each with a text or parts under a key.
 
-
-def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
-    """The turns of a message with a role, and a text or parts as its content; any other stays as JSON text."""
-    role, unread = read_role_of(message)
-    parts = read_parts(message.get("content"), read) if unread is None else (unread,)
-    return turns_of_parts(role, parts)
-
-
-def read_messages(system: Any, messages: Any, read: PartReader) -> Conversation:
-    """A conversation whose system text stands beside its messages."""
-    begin = [ConversationTurn("system", read_parts(system, read))] if as_items(system) else []
-    turns = (turn for message in as_items(messages) for turn in read_message(message, read))
-    return Conversation((*begin, *turns))
+    Tool results are turns of the tool, as in the eval files.
+    """
+    turns = [ConversationTurn("system", read_parts(system, read))] if as_items(system) else []
+    for message in as_items(messages):
+        role, parts = role_and_parts(message, read, key)
+        rest = tuple(part for part in parts if not isinstance(part, ToolResult))
+        turns += [ConversationTurn("tool", (part,)) for part in parts if isinstance(part, ToolResult)]
+        if rest or not parts:
+            turns.append(ConversationTurn(role, rest))
+    return Conversation(tuple(turns))
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:

@@ -15,10 +15,9 @@ from urllib.parse import quote
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
-    ConversationTurn,
     Part,
     SentMedia,
     Thought,
@@ -26,16 +25,23 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     kind_of,
     read_base64,
     read_call,
-    read_parts,
-    read_role_of,
+    read_messages,
     result_parts,
-    turns_of_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
+from pytest_chatprompt.apis.fitting import split_prompt
+from pytest_chatprompt.apis.model_api import (
+    ChatAPI,
+    choices,
+    json_bytes,
+    make_tool_call,
+    pieces,
+    read_usage,
+    server_sent_event,
+)
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -46,28 +52,20 @@ from pytest_chatprompt.apis.preflight import (
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
+    Blocks,
     MediaSupport,
     MediaTable,
     Payload,
     SettingField,
-    Turn,
-    TurnResult,
-    content_blocks,
     effort_among,
-    split_prompt,
+    given,
+    left_out,
     to_list,
-    turn_blocks,
 )
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, JSONResult, Media, content_parts
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, JSONResult, Media, content_parts
 from pytest_chatprompt.prompt.request import FunctionTool, output_schema, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import thaw
-
-
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"text": text}
 
 
 def _part(media: Media) -> dict[str, Any]:
@@ -76,20 +74,6 @@ def _part(media: Media) -> dict[str, Any]:
         return {"fileData": {"mimeType": media_type, "fileUri": media.url}}
     return {"inlineData": {"mimeType": media_type, "data": media.base64}}
 
-
-GEMINI_MEDIA: Final[MediaTable] = {
-    # The model makes images too, which a conversation sends back to it.
-    "image": MediaSupport(
-        _part,
-        roles=("user", "assistant", "tool"),
-        takes_urls=True,
-        needs_type_of_urls=True,
-        media_types=("image/png", "image/jpeg", "image/webp"),
-    ),
-    # In a tool's result since Gemini 3: https://ai.google.dev/gemini-api/docs/function-calling#multimodal
-    "document": MediaSupport(_part, roles=("user", "tool"), takes_urls=True, needs_type_of_urls=True),
-    "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
-}
 
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
@@ -110,55 +94,20 @@ _effort: Final = effort_among(
     "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
 )
 
-_GEMINI: Final = "https://ai.google.dev/api/generate-content"
-_GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
-_GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-_GEMINI_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
-_GEMINI_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
-_GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
-_GEMINI_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
-_GEMINI_NAME: Final = (
+_GENERATE: Final = "https://ai.google.dev/api/generate-content"
+_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
+_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
+_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
+_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
+_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
+_NAME: Final = (
     r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
 )
 
-GEMINI_RULES: Final = (
-    about_calls("tool-call-without-result", _GEMINI_TOOLS, message_rules.calls_without_results),
-    about_calls("tool-result-order", _GEMINI_TOOLS, message_rules.results_out_of_order),
-    about_calls("tool-result-twice", _GEMINI_TOOLS, message_rules.results_given_twice),
-    about_calls("tool-call-order", _GEMINI_TOOLS, message_rules.calls_after_an_answer),
-    about_calls("thought-signature", _GEMINI_THOUGHTS, message_rules.calls_without_thought_signatures),
-    about_calls(
-        "function-name",
-        _GEMINI,
-        message_rules.function_names(*_GEMINI_NAME),
-    ),
-    about_definitions("tool-name", _GEMINI, option_rules.tool_names(*_GEMINI_NAME)),
-    about_definitions("tool-name-twice", _GEMINI_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _GEMINI_TOOLS, option_rules.choices_without_tools),
-    about_media("image-count", _GEMINI_IMAGES, message_rules.too_many("image", 3600)),
-    about_media("media-total", _GEMINI_FILES, message_rules.too_large_together(100, "base64")),
-    Rule(
-        "last-turn",
-        _GEMINI,
-        message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end with a user message"
-        ),
-    ),
-    Rule("model-alias", _GEMINI_SDK, option_rules.aliases_of_beta),
-    Rule("output-cap", _GEMINI_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _GEMINI, option_rules.temperature_range(2)),
-)
 
-GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
-    "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
-    "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
-    "gemini-3*-lite*": ModelLimits(thought_signatures=True),
-    "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
-}
-
-
-class GeminiProvider(ChatProvider):
+class GeminiProvider(BlocksProvider):
     """Sends chat prompts to Gemini, at `{base_url}/{api_version}/models/{model}:generateContent`.
 
     Args:
@@ -188,11 +137,44 @@ class GeminiProvider(ChatProvider):
         "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
     }
     name = "gemini"
-    media: ClassVar[MediaTable] = GEMINI_MEDIA
+    media: ClassVar[MediaTable] = {
+        # The model makes images too, which a conversation sends back to it.
+        "image": MediaSupport(
+            _part,
+            roles=("user", "assistant", "tool"),
+            takes_urls=True,
+            needs_type_of_urls=True,
+            media_types=("image/png", "image/jpeg", "image/webp"),
+        ),
+        # In a tool's result since Gemini 3: https://ai.google.dev/gemini-api/docs/function-calling#multimodal
+        "document": MediaSupport(_part, roles=("user", "tool"), takes_urls=True, needs_type_of_urls=True),
+        "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
+    }
     takes_tool_errors = True
     takes_json_results = True
-    rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
+    rules = (
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
+        about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
+        about_calls("function-name", _GENERATE, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
+        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
+        about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
+        about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
+        Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
+        Rule("model-alias", _SDK, option_rules.aliases_of_beta),
+        Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+        Rule("temperature", _GENERATE, option_rules.temperature_range(2)),
+    )
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {
+        "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
+        "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
+        "gemini-3*-lite*": ModelLimits(thought_signatures=True),
+        "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
+    }
     api_version: str
 
     def endpoint_path(self) -> str:
@@ -209,10 +191,36 @@ class GeminiProvider(ChatProvider):
         split = split_prompt(prompt, self.vendor)
         body: dict[str, Any] = {}
         if split.system:
-            body["systemInstruction"] = {"parts": content_blocks(split.system, GEMINI_MEDIA, text_part)}
-        body["contents"] = [_content(turn) for turn in split.turns]
+            body["systemInstruction"] = {"parts": self.content_blocks(split.system)}
+        roles = {"assistant": "model"}
+        body["contents"] = [
+            turn.raw or {"role": roles.get(turn.message.role, "user"), "parts": self.turn_blocks(turn)}
+            for turn in split.turns
+        ]
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """A `Part` with a text."""
+        return {"text": text}
+
+    @staticmethod
+    def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A `Part` with a `FunctionCall`."""
+        return {"functionCall": {"id": call_id, "name": name, "args": arguments}}
+
+    def result_block(self, result: ChatMessage) -> dict[str, Any]:
+        """A `Part` with a `FunctionResponse`; what is raw has no place in it."""
+        content = content_parts(result.content)
+        data = next((part.data for part in content if isinstance(part, JSONResult)), None)
+        output = "\n".join(part for part in content if isinstance(part, str)) if data is None else thaw(data)
+        if result.is_error:
+            output = {"error": output}
+        elif data is None:
+            output = {"result": output}
+        fields = given(id=result.tool_call_id, name=result.name, response=output)
+        parts = [_part(part) for part in content if isinstance(part, Media)]
+        return {"functionResponse": {**fields, "parts": parts} if parts else fields}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools` with the declarations of all functions."""
@@ -222,9 +230,11 @@ class GeminiProvider(ChatProvider):
             for function in functions
             if function.strict is not None
         )
-        declared = [{"functionDeclarations": [_declaration(tool) for tool in functions]}] if functions else []
         # The SDK puts all functions into the last tool.
-        return Payload({"tools": [*(tool["raw"] for tool in tools if tool["type"] == "raw"), *declared]}, adjustments)
+        payload = [tool["raw"] for tool in tools if tool["type"] == "raw"]
+        if functions:
+            payload.append({"functionDeclarations": [_declaration(function) for function in functions]})
+        return Payload({"tools": payload}, adjustments)
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the mode, and the names of the functions to choose from."""
@@ -243,10 +253,8 @@ class GeminiProvider(ChatProvider):
             # Text is what the API answers with by default.
             is_json = response_format["type"] == "json_object"
             return Payload({"generationConfig": {"responseMimeType": _JSON}} if is_json else {})
-        left_out = [key for key in ("name", "description", "strict") if getattr(schema, key) is not None]
         config = {"responseMimeType": _JSON, "responseJsonSchema": schema.schema}
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
-        return Payload({"generationConfig": config}, adjustments)
+        return Payload({"generationConfig": config}, left_out(schema, self.vendor, "name", "description", "strict"))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""
@@ -273,40 +281,13 @@ class GeminiProvider(ChatProvider):
         )
 
 
-def _content(turn: Turn) -> dict[str, Any]:
-    if turn.raw is not None:
-        return turn.raw
-    parts = turn_blocks(turn, GEMINI_MEDIA, text_part, _call, _result)
-    return {"role": "model" if turn.message.role == "assistant" else "user", "parts": parts}
-
-
-def _call(call: ToolCall, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"functionCall": {"id": call.id, "name": call.function.name, "args": arguments}}
-
-
-def _result(result: TurnResult) -> dict[str, Any]:
-    data = next((part.data for part in result.content if isinstance(part, JSONResult)), None)
-    texts = [part for part in content_parts(result.content) if isinstance(part, str)]
-    output = "\n".join(texts) if data is None else thaw(data)
-    if result.message.is_error:
-        output = {"error": output}
-    elif data is None:
-        output = {"result": output}
-    fields = {"id": result.call_id, "name": result.function_name, "response": output}
-    parts = [_part(part) for part in content_parts(result.content) if isinstance(part, Media)]
-    return {"functionResponse": {**fields, "parts": parts} if parts else fields}
-
-
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _JSON: Final = "application/json"
 
 
 def _declaration(tool: FunctionTool) -> dict[str, Any]:
-    fields = {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
-    return {key: value for key, value in fields.items() if value is not None}
+    return given(name=tool.name, description=tool.description, parametersJsonSchema=tool.parameters)
 
-
-_MOST_CANDIDATES = 8
 
 _SNAKE_CASE: Final = re.compile(r"(?<!^)_([a-z])")
 # What is under these in a schema has names as its keys.
@@ -317,6 +298,7 @@ class GeminiGenerateContent(ChatAPI):
     """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
 
     price_vendor = "google"
+    call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "STOP",
@@ -353,20 +335,14 @@ class GeminiGenerateContent(ChatAPI):
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `toolConfig` and `generationConfig`."""
-        tools = [
-            {
-                "type": "function",
-                "name": function.get("name"),
-                "parameters": _with_camel_case(_get(function, "parametersJsonSchema") or function.get("parameters")),
-            }
-            for tool in map(as_mapping, as_items(body.get("tools")))
-            for function in map(as_mapping, as_items(_get(tool, "functionDeclarations")))
-        ]
-        tools += [
-            {"type": "raw", "raw": tool}
-            for tool in map(as_mapping, as_items(body.get("tools")))
-            if _get(tool, "functionDeclarations") is None
-        ]
+        tools: Blocks = []
+        for tool in map(as_mapping, as_items(body.get("tools"))):
+            functions = _get(tool, "functionDeclarations")
+            for function in map(as_mapping, as_items(functions)):
+                schema = _get(function, "parametersJsonSchema") or function.get("parameters")
+                tools.append({**function, "type": "function", "parameters": _with_camel_case(schema)})
+            if functions is None:
+                tools.append({"type": "raw", "raw": tool})
         config = as_mapping(_get(body, "toolConfig"))
         calling = as_mapping(_get(config, "functionCallingConfig"))
         allowed = as_items(_get(calling, "allowedFunctionNames"))
@@ -379,19 +355,12 @@ class GeminiGenerateContent(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""
-        parts: list[dict[str, Any]] = []
-        if answer.text is not None:
-            parts.append({"text": _unquoted(model_request.body, answer.text)})
-        parts += [
-            {"functionCall": {"id": call.id or call.digest, "name": call.name, "args": call.arguments}}
-            for call in answer.tool_calls
-        ]
+        parts: Blocks = [] if answer.text is None else [{"text": _unquoted(model_request.body, answer.text)}]
+        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         config = as_mapping(_get(model_request.body, "generationConfig"))
-        count = _get(config, "candidateCount")
-        count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
         return {
-            "candidates": [{**candidate, "index": index} for index in range(int(count))],
+            "candidates": [{**candidate, "index": index} for index in choices(_get(config, "candidateCount"))],
             "usageMetadata": {
                 "promptTokenCount": answer.input_tokens,
                 "candidatesTokenCount": answer.output_tokens,
@@ -431,15 +400,17 @@ class GeminiGenerateContent(ChatAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `systemInstruction` and `contents`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        instruction = _get(sent, "systemInstruction")
-        if instruction is not None:
-            is_content = isinstance(instruction, Mapping) and "parts" in instruction
-            parts = read_parts(instruction["parts"] if is_content else instruction, _read_part)
-            turns.append(ConversationTurn("system", parts))
-        for content in as_items(sent.get("contents")):
-            turns += _read_content(content)
-        return Conversation(tuple(turns))
+        system = _get(sent, "systemInstruction")
+        if isinstance(system, Mapping) and "parts" in system:
+            system = system["parts"]
+        return read_messages(system, [*map(_with_role, as_items(sent.get("contents")))], _read_part, "parts")
+
+
+def _with_role(content: Any) -> Any:
+    """A content with a role, the user's where it has none; without parts it stays as JSON text."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("role") or "", str):
+        return content
+    return {"role": content.get("role") or "user", "parts": content.get("parts", json_text(content))}
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -499,16 +470,6 @@ def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def _read_content(content: Any) -> list[ConversationTurn]:
-    if isinstance(content, Mapping) and content.get("role") in (None, ""):
-        # Without a role the content is the user's.
-        content = {**content, "role": "user"} if "parts" in content else json_text(content)
-    role, unread = read_role_of(content)
-    if unread is None and "parts" not in content:
-        unread = json_text(content)
-    return turns_of_parts(role, read_parts(content["parts"], _read_part) if unread is None else (unread,))
-
-
 def _read_part(part: Any) -> Iterable[Part]:
     content = as_mapping(part)
     inline, file = _get(content, "inlineData"), _get(content, "fileData")
@@ -536,5 +497,5 @@ def _read_response(response: Mapping[str, Any]) -> ToolResult:
     # The SDK puts other values than mappings under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
         result = next((result[key] for key in ("result", "output", "error") if key in result), result)
-    parts = result_parts(read_parts(response.get("parts"), _read_part))
+    parts = result_parts(response.get("parts"), _read_part)
     return ToolResult((as_text(result), *parts), as_text(response.get("id")), as_text(response.get("name")), is_error)

@@ -1,6 +1,6 @@
 """Preflight rules about messages: the order of turns, tool calls and their results, and how many and how large media.
 
-What an API takes not at all is an error where the payload is built (`check_media`).
+What an API takes not at all is an error where the messages are fitted to it (`fitting`).
 """
 
 from __future__ import annotations
@@ -10,62 +10,43 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, Literal
 
-from pytest_chatprompt.apis.preflight import PreflightInput, RuleFunction, Violation
+from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, told
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, RawContent, content_parts, describe_messages
 from pytest_chatprompt.text.media_types import MediaKind
 
 
 def _each_message(breaks: Callable[[ChatMessage], bool], text: str) -> RuleFunction:
-    """A rule about single messages; `{vendor}` and `{message...}` of its text are filled in."""
-
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        for message in filter(breaks, request.prompt):
-            yield message, text.format(vendor=request.vendor, message=message)
-
-    return find_violations
+    return told(text)(lambda request: ((each, {"message": each}) for each in request.prompt if breaks(each)))
 
 
 def _each_call(breaks: Callable[[ToolCall], bool], text: str) -> RuleFunction:
-    """A rule about single tool calls; `{vendor}` and `{call...}` of its text are filled in."""
-
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+    @told(text)
+    def find(request: PreflightInput) -> Iterator[Found]:
         for message in request.prompt:
             for call in filter(breaks, message.tool_calls):
-                yield message, text.format(vendor=request.vendor, call=call)
+                yield message, {"call": call}
 
-    return find_violations
+    return find
 
 
 def _each_turn(breaks: Callable[[ChatMessage | None, ChatMessage], bool], text: str) -> RuleFunction:
-    """A rule about turns and the turn before each, `None` before the first.
+    """A rule about turns and the turn before each, `None` before the first."""
 
-    `{vendor}`, `{message...}`, `{before}`, `{before_role}` and `{between}` of its text are filled in.
-    """
+    @told(text)
+    def find(request: PreflightInput) -> Iterator[Found]:
+        for before, message in zip((None, *request.turns), request.turns, strict=False):
+            if breaks(before, message):
+                named = describe_messages([before]) if before else ""
+                between = "an answer" if message.role == "user" else "a user message"
+                yield message, {"role": message.role, "before": named, "between": between}
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        previous: ChatMessage | None = None
-        for message in request.turns:
-            if breaks(previous, message):
-                role = previous.role if previous else ""
-                yield (
-                    message,
-                    text.format(
-                        vendor=request.vendor,
-                        message=message,
-                        before=describe_messages([previous]) if previous else "",
-                        before_role=role,
-                        between="an answer" if role == "user" else "a user message",
-                    ),
-                )
-            previous = message
-
-    return find_violations
+    return find
 
 
-def _same_role(previous: ChatMessage | None, message: ChatMessage) -> bool:
+def _same_role(before: ChatMessage | None, message: ChatMessage) -> bool:
     # Tool results, and what the user says after them, are one turn in any case.
-    return previous is not None and previous.role == message.role != "tool"
+    return before is not None and before.role == message.role != "tool"
 
 
 speaker_names: Final = _each_message(
@@ -73,8 +54,8 @@ speaker_names: Final = _each_message(
     "{vendor} refuses the name {message.name!r}; a name must have no white space and none of < | \\ / >",
 )
 first_turn_not_the_users: Final = _each_turn(
-    lambda previous, message: previous is None and message.role != "user",
-    "{vendor} expects the user to speak first, and this is the {message.role}'s message; put a user message before it",
+    lambda before, message: before is None and message.role != "user",
+    "{vendor} expects the user to speak first, and this is the {role}'s message; put a user message before it",
 )
 merged_turns: Final = _each_turn(
     _same_role,
@@ -83,15 +64,15 @@ merged_turns: Final = _each_turn(
 )
 turns_of_the_same_role: Final = _each_turn(
     _same_role,
-    "{vendor} refuses consecutive turns of the same role, and {before} is the {before_role}'s turn too; "
+    "{vendor} refuses consecutive turns of the same role, and {before} is the {role}'s turn too; "
     "join them, or put {between} between them",
 )
 users_after_results: Final = _each_turn(
-    lambda previous, message: previous is not None and previous.role == "tool" and message.role == "user",
+    lambda before, message: before is not None and before.role == "tool" and message.role == "user",
     "{vendor} refuses a user message right after tool results; put an answer of the assistant before it",
 )
 calls_after_an_answer: Final = _each_turn(
-    lambda previous, message: bool(message.tool_calls) and (previous is None or previous.role == "assistant"),
+    lambda before, message: bool(message.tool_calls) and (before is None or before.role == "assistant"),
     "{vendor} takes tool calls only right after a user message or tool results; put one of these before this message",
 )
 results_without_id: Final = _each_message(
@@ -133,119 +114,108 @@ def call_ids(pattern: str, allowed: str) -> RuleFunction:
     )
 
 
-def assistant_message_last(text: str, *, if_refused: bool = False) -> RuleFunction:
-    """A rule about a final assistant message without tool calls; `{vendor}` and `{model}` of its text are filled in.
+def _prefill(breaks: Callable[[ChatMessage, bool | None], bool], text: str) -> RuleFunction:
+    """A rule about a final assistant message without calls; `breaks` is told whether the model continues one."""
 
-    With `if_refused`, it counts only for models that are known not to continue one, else for all that may not.
-    """
+    @told(text)
+    def find(request: PreflightInput) -> Iterator[Found]:
+        for last in request.turns[-1:]:
+            if last.role == "assistant" and not last.tool_calls and breaks(last, request.limits.prefill):
+                yield last, {}
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        prefill = request.limits.prefill
-        for message in _prefill(request):
-            if prefill is False or (prefill is None and not if_refused):
-                yield message, text.format(vendor=request.vendor, model=request.model)
-
-    return find_violations
+    return find
 
 
-prefill_not_supported: Final = assistant_message_last(
+assistant_message_last: Final = _prefill(
+    lambda _, prefill: not prefill,
+    "{vendor} expects the last turn from the user or a tool; end with a user message",
+)
+# Of all models but those that are known to continue one.
+prefill_answered: Final = _prefill(
+    lambda _, prefill: not prefill,
+    "{vendor} does not continue a final assistant message but answers after it; end with a user message",
+)
+prefill_not_supported: Final = _prefill(
+    lambda _, prefill: prefill is False,
     "{vendor}'s {model} refuses a final assistant message: it does not continue a prefilled answer; "
     "end with a user message",
-    if_refused=True,
+)
+trailing_blanks_in_prefill: Final = _prefill(
+    lambda message, _: message.text != message.text.rstrip(),
+    "{vendor} refuses white space at the end of a final assistant message; remove it",
 )
 
 
-def trailing_blanks_in_prefill(request: PreflightInput) -> Iterator[Violation]:
-    """A final assistant message that ends with white space."""
-    for message in _prefill(request):
-        if message.text != message.text.rstrip():
-            yield message, f"{request.vendor} refuses white space at the end of a final assistant message; remove it"
-
-
-def _prefill(request: PreflightInput) -> list[ChatMessage]:
-    """The last turn, where it is the assistant's and has no tool calls."""
-    return [turn for turn in request.turns[-1:] if turn.role == "assistant" and not turn.tool_calls]
-
-
-def results_without_call(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor} refuses a tool result without its call, and no earlier message makes the call {call_id!r}; "
+    "put the assistant message that makes it before this one"
+)
+def results_without_call(request: PreflightInput) -> Iterator[Found]:
     """Tool messages that answer a call which no earlier message makes."""
     call_ids: set[str] = set()
     for message in request.prompt:
         call_ids.update(call.id for call in message.tool_calls)
         if message.tool_call_id is not None and message.tool_call_id not in call_ids:
-            yield (
-                message,
-                f"{request.vendor} refuses a tool result without its call, and no earlier message makes the call "
-                f"{message.tool_call_id!r}; put the assistant message that makes it before this one",
-            )
+            yield message, {"call_id": message.tool_call_id}
 
 
-def calls_without_results(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor} expects the results of tool calls right after them, and these have none there: {missing}; "
+    "add a tool message for each right after this message"
+)
+def calls_without_results(request: PreflightInput) -> Iterator[Found]:
     """Messages with a call that no tool message right after them answers."""
-    for message, results in _calls_and_results(request.turns):
-        missing = _unanswered(message, results)
-        if missing:
-            yield (
-                message,
-                f"{request.vendor} expects the results of tool calls right after them, and these have none there: "
-                f"{missing}; add a tool message for each right after this message",
-            )
+    return (found for each, results in _calls_and_results(request.turns) for found in _unanswered(each, results))
 
 
-def calls_never_answered(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor} refuses tool calls without their results, and nothing answers these: {missing}; "
+    "add a tool message for each after this message"
+)
+def calls_never_answered(request: PreflightInput) -> Iterator[Found]:
     """Messages with a call that no tool message answers, for an API that takes results anywhere after their calls."""
-    for message in request.turns:
-        missing = _unanswered(message, request.turns)
-        if missing:
-            yield (
-                message,
-                f"{request.vendor} refuses tool calls without their results, and nothing answers these: "
-                f"{missing}; add a tool message for each after this message",
-            )
+    return (found for message in request.turns for found in _unanswered(message, request.turns))
 
 
-def _unanswered(message: ChatMessage, results: Iterable[ChatMessage]) -> str:
-    """The ids of the calls of a message that none of the results answers."""
+def _unanswered(message: ChatMessage, results: Iterable[ChatMessage]) -> Iterator[Found]:
     answered = {result.tool_call_id for result in results}
-    return ", ".join(repr(call.id) for call in message.tool_calls if call.id not in answered)
+    missing = ", ".join(repr(call.id) for call in message.tool_calls if call.id not in answered)
+    if missing:
+        yield message, {"missing": missing}
 
 
-def calls_without_tools(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor} refuses tool calls in a request without tools; define those that the messages call under 'tools'")
+def calls_without_tools(request: PreflightInput) -> Iterator[Found]:
     """Calls in a request that defines no tools, for an API that wants the definitions beside them."""
     callers = [message for message in request.turns if message.tool_calls]
     if callers and "toolConfig" not in request.body:
-        yield (
-            callers[0],
-            f"{request.vendor} refuses tool calls in a request without tools; "
-            "define those that the messages call under 'tools'",
-        )
+        yield callers[0], {}
 
 
-def results_out_of_order(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor} wants tool results right after their calls, and this one answers the call {call_id!r} of {caller}; "
+    "move it there"
+)
+def results_out_of_order(request: PreflightInput) -> Iterator[Found]:
     """Tool messages that answer a call, but do not follow it at once."""
     in_place = {id(result) for _, results in _calls_and_results(request.turns) for result in results}
     callers = {call.id: message for message in request.turns for call in message.tool_calls}
     for message in request.turns:
         caller = callers.get(message.tool_call_id or "")
         if caller is not None and id(message) not in in_place:
-            yield (
-                message,
-                f"{request.vendor} wants tool results right after their calls, and this one answers the call "
-                f"{message.tool_call_id!r} of {describe_messages([caller])}; move it there",
-            )
+            yield message, {"call_id": message.tool_call_id, "caller": describe_messages([caller])}
 
 
-def results_given_twice(request: PreflightInput) -> Iterator[Violation]:
-    """Tool messages that answer a call which already has a result."""
-    for _, results in _calls_and_results(request.turns):
-        answered: set[str | None] = set()
+@told("the call {call_id!r} already has a result; {vendor} takes one for each call")
+def results_given_twice(request: PreflightInput) -> Iterator[Found]:
+    """Tool messages that answer a call which already has a result; calls of Gemini may share their name as id."""
+    for message, results in _calls_and_results(request.turns):
+        unanswered = [call.id for call in message.tool_calls]
         for result in results:
-            if result.tool_call_id in answered:
-                yield (
-                    result,
-                    f"the call {result.tool_call_id!r} already has a result; {request.vendor} takes one for each call",
-                )
-            answered.add(result.tool_call_id)
+            if result.tool_call_id in unanswered:
+                unanswered.remove(result.tool_call_id)
+            else:
+                yield result, {"call_id": result.tool_call_id}
 
 
 def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessage, list[ChatMessage]]]:
@@ -257,35 +227,31 @@ def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessa
             yield caller, [message for message in following if message.tool_call_id in call_ids]
 
 
-def call_ids_used_twice(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor} tells tool calls apart by their ids, and {call_id!r} is used for a call before; "
+    "give each call an id of its own, and its result the same"
+)
+def call_ids_used_twice(request: PreflightInput) -> Iterator[Found]:
     """Messages with a call whose id an earlier call has."""
     seen: set[str] = set()
     for message in request.turns:
         for call in message.tool_calls:
             if call.id in seen:
-                yield (
-                    message,
-                    f"{request.vendor} tells tool calls apart by their ids, and {call.id!r} is used for a call before; "
-                    "give each call an id of its own, and its result the same",
-                )
+                yield message, {"call_id": call.id}
             seen.add(call.id)
 
 
-def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Violation]:
+@told(
+    "{vendor}'s {model} refuses tool calls without their thought signatures; send those of its reply, in an eval file "
+    "as raw parts, end with a user message, or use an older model"
+)
+def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Found]:
     """Calls of the current turn, for a model that wants its thought signatures back beside them."""
-    if not request.limits.thought_signatures:
-        return
-    if re.search(r"thought_?signature", repr(request.body.get("contents")), re.IGNORECASE):
-        return
-    # The API looks only at calls of the current turn: those after the last user message.
-    current = list(takewhile(lambda message: message.role != "user", reversed(request.turns)))
-    for message in reversed(current):
-        if message.tool_calls:
-            yield (
-                message,
-                f"{request.vendor}'s {request.model} refuses tool calls without their thought signatures; send those "
-                "of its reply, in an eval file as raw parts, end with a user message, or use an older model",
-            )
+    signature = re.compile(r"thought_?signature", re.IGNORECASE)
+    if request.limits.thought_signatures and not signature.search(repr(request.body.get("contents"))):
+        # The API looks only at calls of the current turn: those after the last user message.
+        current = list(takewhile(lambda message: message.role != "user", reversed(request.turns)))
+        yield from ((message, {}) for message in reversed(current) if message.tool_calls)
 
 
 # What a limit is about: the bytes of a file, or its base64 text, which is a third longer.
@@ -297,58 +263,55 @@ _MEGABYTE: Final = 1024 * 1024
 def too_many(kind: MediaKind, limit: int, where: Literal["request", "message"] = "request") -> RuleFunction:
     """A rule about the number of media of one kind, in a request or in each message."""
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+    @told(f"{{vendor}} takes up to {limit} {kind}s in a {where}, and this one has {{count}}; send fewer")
+    def find(request: PreflightInput) -> Iterator[Found]:
         for messages in [request.prompt] if where == "request" else [(message,) for message in request.prompt]:
             found = [message for message, media in _media(messages) if media.kind == kind]
             if len(found) > limit:
-                yield (
-                    found[limit],
-                    f"{request.vendor} takes up to {limit} {kind}s in a {where}, and this one has {len(found)}; "
-                    "send fewer",
-                )
+                yield found[limit], {"count": len(found)}
 
-    return find_violations
+    return find
 
 
 def too_large(kind: MediaKind, megabytes: float, measure: Measure) -> RuleFunction:
     """A rule about the size of each of the media of one kind."""
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+    @told(
+        f"{{vendor}} takes {kind}s of up to {megabytes:g} MB{_IN[measure]}, and {{source}} has {{size:.1f}} MB; "
+        "make it smaller"
+    )
+    def find(request: PreflightInput) -> Iterator[Found]:
         for message, media in _media(request.prompt):
-            size = _size(media, measure)
-            if media.kind == kind and size > megabytes * _MEGABYTE:
-                yield (
-                    message,
-                    f"{request.vendor} takes {kind}s of up to {megabytes:g} MB{_IN[measure]}, and "
-                    f"{media.source or 'this one'} has {size / _MEGABYTE:.1f} MB; make it smaller",
-                )
+            size = _megabytes(media, measure)
+            if media.kind == kind and size > megabytes:
+                yield message, {"source": media.source or "this one", "size": size}
 
-    return find_violations
+    return find
 
 
 def too_large_together(megabytes: float, measure: Measure, kind: MediaKind | None = None) -> RuleFunction:
     """A rule about the size of all media of a request, or of those of one kind."""
     what = "files" if kind is None else f"{kind}s"
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        total = 0
+    @told(
+        f"{{vendor}} takes up to {megabytes:g} MB of {what} in a request, and up to here it has "
+        f"{{total:.1f}} MB{_IN[measure]}; send fewer or smaller ones"
+    )
+    def find(request: PreflightInput) -> Iterator[Found]:
+        total = 0.0
         for message, media in _media(request.prompt):
-            total += _size(media, measure) if kind in (None, media.kind) else 0
-            if total > megabytes * _MEGABYTE:
-                yield (
-                    message,
-                    f"{request.vendor} takes up to {megabytes:g} MB of {what} in a request, and up to here it has "
-                    f"{total / _MEGABYTE:.1f} MB{_IN[measure]}; send fewer or smaller ones",
-                )
+            total += _megabytes(media, measure) if kind in (None, media.kind) else 0
+            if total > megabytes:
+                yield message, {"total": total}
                 return
 
-    return find_violations
+    return find
 
 
 def _media(messages: Iterable[ChatMessage]) -> Iterator[tuple[ChatMessage, Media]]:
     return ((message, media) for message in messages for media in message.media)
 
 
-def _size(media: Media, measure: Measure) -> int:
+def _megabytes(media: Media, measure: Measure) -> float:
     length = len(media.content or b"")
-    return length if measure == "bytes" else (length + 2) // 3 * 4
+    return (length if measure == "bytes" else (length + 2) // 3 * 4) / _MEGABYTE

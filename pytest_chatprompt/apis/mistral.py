@@ -16,34 +16,16 @@ from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
-from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest, Reply
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField
+from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
+from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, MediaSupport, MediaTable, Payload, SettingField
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.providers.response import ProviderResponse
-
-_ID_LENGTH: Final = 9
 
 _VALIDATOR: Final = (
     "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
 )
 _NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-
-MISTRAL_RULES: Final = (
-    about_calls("tool-call-id", _VALIDATOR, message_rules.results_without_id),
-    about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
-    about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
-    about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
-    about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
-    about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
-    Rule(
-        "last-turn",
-        _VALIDATOR,
-        message_rules.assistant_message_last(
-            "{vendor} expects the last turn from the user or a tool; end with a user message"
-        ),
-    ),
-)
 
 
 def _document(media: Media) -> dict[str, Any]:
@@ -52,14 +34,6 @@ def _document(media: Media) -> dict[str, Any]:
 
 def _audio(media: Media) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": media.base64}
-
-
-MISTRAL_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
-    "document": MediaSupport(_document, takes_urls=True),
-    # https://docs.mistral.ai/capabilities/audio_transcription
-    "audio": MediaSupport(_audio),
-}
 
 
 class MistralProvider(CompatibleProvider):
@@ -88,9 +62,22 @@ class MistralProvider(CompatibleProvider):
         "seed": SettingField(("random_seed",)),
     }
     name = "mistral"
-    media: ClassVar[MediaTable] = MISTRAL_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
+        "document": MediaSupport(_document, takes_urls=True),
+        # https://docs.mistral.ai/capabilities/audio_transcription
+        "audio": MediaSupport(_audio),
+    }
     takes_developers = False
-    rules: ClassVar[tuple[Rule, ...]] = MISTRAL_RULES
+    rules = (
+        about_calls("tool-call-id", _VALIDATOR, message_rules.results_without_id),
+        about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
+        about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
+        about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
+        about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
+        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
+        Rule("last-turn", _VALIDATOR, message_rules.assistant_message_last),
+    )
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """OpenAI's body; its messages have no names."""
@@ -108,7 +95,7 @@ class MistralProvider(CompatibleProvider):
         for tool in payload.body["tools"]:
             if "function" not in tool:
                 continue
-            tool["function"] = {"parameters": {"type": "object", "properties": {}}, **tool["function"]}
+            tool["function"] = {"parameters": NO_ARGUMENTS, **tool["function"]}
         return payload
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
@@ -152,11 +139,9 @@ class MistralChat(MistralErrors, OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
     price_vendor = "mistral"
+    # Nine letters and digits, the only form that Mistral accepts.
+    call_ids = "{digest:.9}"
     finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
-
-    def call_id(self, call: AnswerToolCall) -> str:
-        """Make an id of nine letters and digits, the only form that Mistral accepts."""
-        return call.id or call.digest[:_ID_LENGTH]
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body with only the fields that Mistral sends."""

@@ -1,4 +1,4 @@
-"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams."""
+"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams; usage."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import Any, ClassVar, Final
 import httpx
 
 from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.text.json_data import value_at
 
+_MOST_CHOICES: Final = 128
 _PIECE: Final = re.compile(r"\s*\S+|\s+$")
 
 
@@ -38,6 +40,20 @@ class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 def pieces(text: str) -> Iterator[str]:
     """The pieces in which a text is streamed: words, each with the white space before it."""
     return (match[0] for match in _PIECE.finditer(text))
+
+
+def joined(whole: Any, piece: Any) -> Any:
+    """What a stream gave so far with one more piece: texts one after the other, mappings key by key."""
+    if isinstance(whole, str) and isinstance(piece, str):
+        return whole + piece
+    if isinstance(whole, Mapping) and isinstance(piece, Mapping):
+        return {**whole, **{key: joined(whole.get(key), value) for key, value in piece.items()}}
+    return piece
+
+
+def choices(wanted: Any) -> range:
+    """The indexes of the answers that a request asks for."""
+    return range(min(wanted, _MOST_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1)
 
 
 def json_bytes(data: Any) -> bytes:
@@ -158,10 +174,12 @@ class ChatAPI(ModelAPI):
     """An API whose replies are text and tool calls.
 
     Attributes:
+        call_ids: the form of the ids of tool calls, with `{digest}` and `{name}`.
         finish_reasons: the API's own word for each common one.
         stream_type: the media type of its streams.
     """
 
+    call_ids: ClassVar[str] = "call_{digest}"
     finish_reasons: ClassVar[Mapping[str, str]] = {}
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
 
@@ -182,8 +200,9 @@ class ChatAPI(ModelAPI):
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
-        sent = self.read_conversation(model_request.body)
-        return self.body(model_request, make_answer(model_request, self.definitions(model_request.body), sent, reply))
+        body = model_request.body
+        answer = make_answer(model_request, self.definitions(body), self.read_conversation(body), reply, self.call_ids)
+        return self.body(model_request, answer)
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""
@@ -209,6 +228,75 @@ class ChatAPI(ModelAPI):
 def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
     content_type = {"content-type": "application/json"}
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
+
+
+def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Make a tool call out of the response of an API, which gives the arguments as JSON text or as data."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written))
+
+
+# The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
+_COUNTS: Final[Mapping[str, str]] = {
+    name: kind
+    for kind, names in {
+        "input": "input_tokens prompt_tokens inputTokens promptTokenCount prompt_eval_count",
+        "output": "output_tokens completion_tokens outputTokens candidatesTokenCount eval_count",
+        "read": "cached_tokens cachedContentTokenCount",
+        "written": "cache_write_tokens",
+        "thoughts": "reasoning_tokens thinking_tokens",
+        "read beside": "cache_read_input_tokens cacheReadInputTokens",
+        "written beside": "cache_creation_input_tokens cacheWriteInputTokens",
+        "tools beside": "toolUsePromptTokenCount",
+        "thoughts beside": "thoughtsTokenCount",
+        "written for an hour": "ephemeral_1h_input_tokens",
+    }.items()
+    for name in names.split()
+}
+
+
+def read_usage(data: Any) -> TokenUsage:
+    """The tokens that a reply says it used; `None` where it does not say.
+
+    Args:
+        data: the usage, the whole body, or the list of the events of a stream.
+    """
+    found: dict[str, int] = {}
+    _find_counts(data, found)
+
+    def total(*kinds: str) -> int | None:
+        known = [found[kind] for kind in kinds if kind in found]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        input_tokens=total("input", "read beside", "written beside", "tools beside"),
+        output_tokens=total("output", "thoughts beside"),
+        cache_read_tokens=total("read", "read beside"),
+        cache_write_tokens=total("written", "written beside"),
+        cache_write_1h_tokens=total("written for an hour"),
+        reasoning_tokens=total("thoughts", "thoughts beside"),
+    )
+
+
+def _find_counts(data: Any, found: dict[str, int]) -> None:
+    """Note the highest count of each kind: streams report how many it was so far."""
+    for item in data if isinstance(data, list) else ():
+        _find_counts(item, found)
+    for key, value in data.items() if isinstance(data, Mapping) else ():
+        kind = _COUNTS.get(key)
+        if kind is not None and _is_count(value):
+            found[kind] = max(value, found.get(kind, 0))
+        elif key == "cacheDetails" and isinstance(value, list):
+            # Parts of what Bedrock wrote to its cache, by how long it keeps them.
+            kept = [value_at(entry, ["inputTokens"]) for entry in value if value_at(entry, ["ttl"]) == "1h"]
+            found.update({"written for an hour": sum(filter(_is_count, kept))} if kept else {})
+        elif key != "iterations":
+            # Those are parts of these counts too, under the same names.
+            _find_counts(value, found)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 _STRING: Final = 7

@@ -17,8 +17,7 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.json_body import make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, make_tool_call, pieces, read_usage
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
@@ -28,22 +27,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 _PORT: Final = 11434
 
-_OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
-
-OLLAMA_RULES: Final = (
-    about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
-    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, option_rules.choices_ignored),
-    about_definitions("custom-tool", _OLLAMA_SOURCE, option_rules.custom_tools_misread),
-    Rule("option-ignored", _OLLAMA_SOURCE, option_rules.options_ignored),
-)
-
-# `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and answer a
-# URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool message in
-# parts loses its call there.
-OLLAMA_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, media_types=("image/png", "image/jpeg", "image/webp")),
-    "audio": OPENAI_MEDIA["audio"],
-}
+_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
 
 
 class OllamaProvider(CompatibleProvider):
@@ -65,9 +49,20 @@ class OllamaProvider(CompatibleProvider):
     base_url_variable = "OLLAMA_BASE_URL"
     default_base_url = "http://localhost:11434/v1"
     name = "ollama"
-    media: ClassVar[MediaTable] = OLLAMA_MEDIA
+    # `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and
+    # answer a URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool
+    # message in parts loses its call there.
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(image_part, media_types=("image/png", "image/jpeg", "image/webp")),
+        "audio": OPENAI_MEDIA["audio"],
+    }
     takes_developers = False
-    rules: ClassVar[tuple[Rule, ...]] = OLLAMA_RULES
+    rules = (
+        about_calls("tool-result-content", _SOURCE, message_rules.results_without_content),
+        about_definitions("tool-choice-ignored", _SOURCE, option_rules.choices_ignored),
+        about_definitions("custom-tool", _SOURCE, option_rules.custom_tools_misread),
+        Rule("option-ignored", _SOURCE, option_rules.options_ignored),
+    )
 
     @property
     def base_url(self) -> str:
@@ -118,10 +113,11 @@ class OllamaAPI(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The whole reply: the fields of the last line, with all of the answer."""
+        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
         return {
             "model": model_request.replied_model,
             "created_at": "2025-01-01T00:00:00Z",
-            **self.content(answer),
+            **self.content(answer.text or "", calls),
             "done": True,
             "done_reason": self.finish_reason(answer),
             "total_duration": 0,
@@ -152,20 +148,19 @@ class OllamaAPI(ChatAPI):
         return {**events[-1], "message": {"content": text, "tool_calls": calls}, "response": response}
 
     @abstractmethod
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The fields of the body that hold the answer."""
-
-    @abstractmethod
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The same fields for each piece of a streamed answer, the last piece empty."""
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """The fields of the body that hold an answer, or a piece of it."""
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """A line of JSON for each piece."""
-        *begin, end = self.contents(body)
+        message = body.get("message", {})
+        contents = [self.content(piece) for piece in pieces(message.get("content") or body.get("response") or "")]
+        if "tool_calls" in message:
+            contents.append(self.content("", message["tool_calls"]))
         head = {"model": body["model"], "created_at": body["created_at"]}
-        for content in begin:
+        for content in contents:
             yield json_bytes({**head, **content, "done": False}) + b"\n"
-        yield json_bytes({**body, **end}) + b"\n"
+        yield json_bytes({**body, **self.content("")}) + b"\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Ollama's shape."""
@@ -177,23 +172,9 @@ class OllamaChat(OllamaAPI):
 
     prompt_keys = ("model", "tools", "messages")
 
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The answer as a message."""
-        message: dict[str, Any] = {"role": "assistant", "content": answer.text or ""}
-        if answer.tool_calls:
-            message["tool_calls"] = [
-                {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
-            ]
-        return {"message": message}
-
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The pieces of the answer, each as a message."""
-        message = body["message"]
-        for piece in pieces(message["content"]):
-            yield {"message": {"role": "assistant", "content": piece}}
-        if "tool_calls" in message:
-            yield {"message": {**message, "content": ""}}
-        yield {"message": {"role": "assistant", "content": ""}}
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """A message."""
+        return {"message": {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
@@ -210,14 +191,13 @@ class OllamaGenerate(OllamaAPI):
         """Accept all replies but tool calls, which wait for a request to another API."""
         return not reply.tool_calls
 
-    def content(self, answer: Answer) -> dict[str, Any]:
-        """The answer as a text."""
-        return {"response": answer.text or "", "context": []}
+    def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:  # noqa: ARG002 - it has none
+        """A text."""
+        return {"response": text}
 
-    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The pieces of the answer, each as a text."""
-        for piece in (*pieces(body["response"]), ""):
-            yield {"response": piece}
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The whole reply, with a context."""
+        return {**super().body(model_request, answer), "context": []}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `system`, `prompt`, `suffix` and `images`."""

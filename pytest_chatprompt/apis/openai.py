@@ -24,15 +24,25 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     first_of,
+    json_text,
     read_base64,
     read_call,
     read_parts,
-    read_role_of,
     read_url,
     result_parts,
+    role_and_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, ModelAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.fitting import raw_message
+from pytest_chatprompt.apis.model_api import (
+    CREATED,
+    ChatAPI,
+    ModelAPI,
+    choices,
+    make_tool_call,
+    pieces,
+    read_usage,
+    server_sent_event,
+)
 from pytest_chatprompt.apis.preflight import (
     ModelLimits,
     ModelParameters,
@@ -42,29 +52,16 @@ from pytest_chatprompt.apis.preflight import (
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    content_blocks,
-    raw_message,
-)
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"type": "text", "text": text}
-
-
 def image_part(media: Media) -> dict[str, Any]:
     """Make the part for an image."""
-    detail = {} if media.detail is None else {"detail": media.detail}
-    return {"type": "image_url", "image_url": {"url": media.url, **detail}}
+    return {"type": "image_url", "image_url": given(url=media.url, detail=media.detail)}
 
 
 def document_part(media: Media) -> dict[str, Any]:
@@ -88,67 +85,53 @@ OPENAI_MEDIA: Final[MediaTable] = {
 
 MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
 
-_OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
+_CHAT: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
-_OPENAI_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
-_OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
-_OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
-_OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
-_OPENAI_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
-_OPENAI_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
+_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
+_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
+_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
+_MODELS: Final = "https://platform.openai.com/docs/models"
+_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
+_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
 # A pattern for names of functions, and the same in words.
 OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_OPENAI_SAMPLING: Final = (
+_SAMPLING: Final = (
     *("top_p", "presence_penalty", "frequency_penalty"),
     *("logprobs", "top_logprobs", "logit_bias"),
 )
 # The same in chat completions and Responses.
-OPENAI_DEFINITIONS_RULES: Final = (
-    about_definitions("tool-name", _OPENAI, option_rules.tool_names(*OPENAI_NAME)),
+OPENAI_SHARED_RULES: Final = (
+    about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
     about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
-    about_definitions("tool-choice", _OPENAI, option_rules.choices_without_tools),
-    about_definitions("schema-name", _OPENAI, option_rules.schema_name),
-    about_definitions("json-word", _OPENAI_JSON, option_rules.json_without_the_word),
-    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, option_rules.objects_with_more_properties),
-    about_definitions("strict-required", _OPENAI_SCHEMAS, option_rules.properties_not_required),
-    about_definitions("strict-keyword", _OPENAI_SCHEMAS, option_rules.keywords_refused),
-    about_definitions("strict-root", _OPENAI_SCHEMAS, option_rules.root_not_an_object),
-    about_definitions("strict-size", _OPENAI_SCHEMAS, option_rules.schemas_too_large),
+    about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
+    about_definitions("schema-name", _CHAT, option_rules.schema_name),
+    about_definitions("json-word", _JSON, option_rules.json_without_the_word),
+    about_definitions("strict-additional-properties", _SCHEMAS, option_rules.objects_with_more_properties),
+    about_definitions("strict-required", _SCHEMAS, option_rules.properties_not_required),
+    about_definitions("strict-keyword", _SCHEMAS, option_rules.keywords_refused),
+    about_definitions("strict-root", _SCHEMAS, option_rules.root_not_an_object),
+    about_definitions("strict-size", _SCHEMAS, option_rules.schemas_too_large),
+    about_media("image-count", _IMAGES, message_rules.too_many("image", 1500)),
+    about_media("media-total", _FILES, message_rules.too_large_together(50, "bytes", "document")),
+    Rule("prefill", _CHAT, message_rules.prefill_answered),
+    Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
+    Rule("temperature", _CHAT, option_rules.temperature_range(2)),
+    Rule("temperature-fixed", _MODELS, option_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _REASONING, option_rules.sampling_not_accepted(_SAMPLING)),
 )
-OPENAI_MEDIA_RULES: Final = (
-    about_media("image-count", _OPENAI_IMAGES, message_rules.too_many("image", 1500)),
-    about_media("media-total", _OPENAI_FILES, message_rules.too_large_together(50, "bytes", "document")),
-)
-OPENAI_SETTINGS_RULES: Final = (
-    Rule("output-cap", _OPENAI_MODELS, option_rules.max_output_tokens_above_limit),
-    Rule("temperature", _OPENAI, option_rules.temperature_range(2)),
-    Rule("temperature-fixed", _OPENAI_MODELS, option_rules.temperature_not_accepted),
-    Rule("sampling-fixed", _OPENAI_REASONING, option_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
-)
-OPENAI_PREFILL_RULE: Final = Rule(
-    "prefill",
-    _OPENAI,
-    message_rules.assistant_message_last(
-        "{vendor} does not continue a final assistant message but answers after it; end with a user message"
-    ),
-)
-
 OPENAI_RULES: Final = (
-    about_calls("tool-call-id", _OPENAI, message_rules.results_without_id),
-    about_calls("tool-result-content", _OPENAI, message_rules.results_without_content),
+    about_calls("tool-call-id", _CHAT, message_rules.results_without_id),
+    about_calls("tool-result-content", _CHAT, message_rules.results_without_content),
     about_calls("tool-result-without-call", OPENAI_TOOLS, message_rules.results_without_call),
     about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _OPENAI, message_rules.function_names(*OPENAI_NAME)),
-    *OPENAI_DEFINITIONS_RULES,
-    *OPENAI_MEDIA_RULES,
-    Rule("speaker-name", _OPENAI, message_rules.speaker_names),
-    OPENAI_PREFILL_RULE,
-    *OPENAI_SETTINGS_RULES,
-    Rule("max-tokens", _OPENAI, option_rules.max_tokens_not_accepted),
-    Rule("stop-count", _OPENAI, option_rules.too_many_stops(4)),
-    Rule("stop-fixed", _OPENAI, option_rules.stops_not_accepted),
+    about_calls("function-name", _CHAT, message_rules.function_names(*OPENAI_NAME)),
+    Rule("speaker-name", _CHAT, message_rules.speaker_names),
+    *OPENAI_SHARED_RULES,
+    Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
+    Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),
+    Rule("stop-fixed", _CHAT, option_rules.stops_not_accepted),
 )
 
 # As of November 2026; for `stop` see `completion_create_params.py` of openai 3.54.
@@ -171,7 +154,21 @@ OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
 }
 
 
-class OpenAIProvider(ChatProvider):
+class OpenAIBase(ChatProvider):
+    """What all providers have whose APIs are OpenAI's."""
+
+    default_model = "gpt-5.5"
+    takes_api_version = False
+    price_vendor = "openai"
+    key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
+    takes_developers = True
+    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
+
+
+class OpenAIProvider(OpenAIBase):
     """Sends chat prompts to OpenAI, or to a compatible server, at `{base_url}/chat/completions`.
 
     Args:
@@ -182,14 +179,7 @@ class OpenAIProvider(ChatProvider):
         settings: see `ChatSettings`.
     """
 
-    default_model = "gpt-5.5"
-    takes_api_version = False
     vendor = "OpenAI"
-    price_vendor = "openai"
-    key_variable = "OPENAI_API_KEY"
-    # openai 3.54 `lib/_client_auth.py`
-    base_url_variable = "OPENAI_BASE_URL"
-    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-chat"
     max_tokens_parameter: MaxTokensParameter = "max_completion_tokens"
     # Those that chat completions have; Responses has more.
@@ -204,9 +194,7 @@ class OpenAIProvider(ChatProvider):
     }
     name = "openai"
     media: ClassVar[MediaTable] = OPENAI_MEDIA
-    takes_developers = True
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def __init__(
         self,
@@ -225,10 +213,6 @@ class OpenAIProvider(ChatProvider):
         """`/chat/completions`."""
         return "/chat/completions"
 
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The model's name, the messages unchanged, and the settings."""
         return Payload({"model": self.model, **self.body_without_model(prompt)})
@@ -245,13 +229,7 @@ class OpenAIProvider(ChatProvider):
         return body
 
     def _message(self, message: ChatMessage) -> dict[str, Any]:
-        raw = raw_message(message)
-        if raw is not None:
-            return raw
-        data = message.as_dict()
-        if isinstance(message.content, tuple):
-            data["content"] = content_blocks(message.content, self.media, text_part)
-        return data
+        return raw_message(message) or {**message.as_dict(), "content": self.text_or_blocks(message.content)}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
@@ -344,8 +322,6 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-_MOST_CHOICES = 128
-
 # (type, code) where OpenAI's own error has others than the word for the status.
 _TYPES_AND_CODES: Final = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -383,24 +359,18 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         """Read `tools`, `tool_choice` and `response_format`."""
         return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), body.get("response_format"))
 
-    def call_id(self, call: AnswerToolCall) -> str:
-        """Make the id of a tool call."""
-        return call.id or f"call_{call.digest}"
-
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
         if answer.tool_calls:
             message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
-        count = model_request.body.get("n")
-        count = min(count, _MOST_CHOICES) if isinstance(count, int) and count > 0 else 1
         choice = {"message": message, "logprobs": None, "finish_reason": self.finish_reason(answer)}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
             "created": CREATED,
             "model": model_request.replied_model,
-            "choices": [{"index": index, **choice} for index in range(int(count))],
+            "choices": [{"index": index, **choice} for index in choices(model_request.body.get("n"))],
             "usage": {
                 "prompt_tokens": answer.input_tokens,
                 "completion_tokens": answer.output_tokens,
@@ -414,9 +384,9 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def _call(self, call: AnswerToolCall) -> dict[str, Any]:
         if call.takes_text:
-            return {"id": self.call_id(call), "type": "custom", "custom": {"name": call.name, "input": call.input}}
+            return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
         function = {"name": call.name, "arguments": json_text(call.arguments)}
-        return {"id": self.call_id(call), "type": "function", "function": function}
+        return {"id": call.id, "type": "function", "function": function}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""
@@ -484,10 +454,10 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def read_chat_message(message: Any) -> ConversationTurn:
     """Read a message of chat completions, and of APIs that resemble them; also an invalid one."""
-    role, unread = read_role_of(message)
-    if unread is not None:
-        return ConversationTurn(role, (unread,))
-    parts = [*read_parts(message.get("content"), read_chat_part), *read_images(message.get("images"))]
+    role, content = role_and_parts(message, read_chat_part)
+    if not isinstance(message, Mapping) or role == "unknown":
+        return ConversationTurn(role, content)
+    parts = [*content, *read_images(message.get("images"))]
     # The last one is Ollama's, as are `images` and `tool_name`.
     for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(message.get(key), str):
@@ -498,7 +468,8 @@ def read_chat_message(message: Any) -> ConversationTurn:
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":
         name = as_text(first_of(message, "tool_name", "name"))
-        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
+        result = result_parts(parts, lambda part: (part,))
+        return ConversationTurn(role, (ToolResult(result, as_text(message.get("tool_call_id")), name),))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))

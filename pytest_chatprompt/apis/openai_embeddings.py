@@ -13,8 +13,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text, json_text
 from pytest_chatprompt.apis.openai import OpenAIErrors
 from pytest_chatprompt.apis.reply import ModelRequest, Reply
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -23,82 +22,44 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    json_text,
     read_call,
-    read_parts,
-    read_role_of,
     read_url,
     result_parts,
+    role_and_parts,
 )
-from pytest_chatprompt.apis.json_body import json_text, make_tool_call, read_usage
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.fitting import Turn, split_prompt
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, make_tool_call, named_events, pieces, read_usage
 from pytest_chatprompt.apis.openai import (
-    OPENAI_DEFINITIONS_RULES,
-    OPENAI_MEDIA_RULES,
-    OPENAI_MODELS,
     OPENAI_NAME,
-    OPENAI_PREFILL_RULE,
-    OPENAI_SETTINGS_RULES,
+    OPENAI_SHARED_RULES,
     OPENAI_TOOLS,
+    OpenAIBase,
     OpenAIErrors,
     read_chat_part,
     read_file,
 )
-from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls
+from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    Turn,
-    content_blocks,
-    split_prompt,
-)
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
-def text_part(text: str) -> dict[str, Any]:
-    """Make the part for a text."""
-    return {"type": "input_text", "text": text}
-
-
 def _image(media: Media) -> dict[str, Any]:
-    return {"type": "input_image", "image_url": media.url, **_detail(media)}
-
-
-def _detail(media: Media) -> dict[str, Any]:
-    return {} if media.detail is None else {"detail": media.detail}
+    return given(type="input_image", image_url=media.url, detail=media.detail)
 
 
 def _document(media: Media) -> dict[str, Any]:
     if media.content is None:
-        return {"type": "input_file", "file_url": media.url, **_detail(media)}
-    return {"type": "input_file", "filename": media.file_name, "file_data": media.url, **_detail(media)}
-
-
-RESPONSES_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
-    "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
-}
+        return given(type="input_file", file_url=media.url, detail=media.detail)
+    return given(type="input_file", filename=media.file_name, file_data=media.url, detail=media.detail)
 
 
 _RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
 
-OPENAI_RESPONSES_RULES: Final = (
-    about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
-    about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
-    *OPENAI_DEFINITIONS_RULES,
-    *OPENAI_MEDIA_RULES,
-    OPENAI_PREFILL_RULE,
-    *OPENAI_SETTINGS_RULES,
-    # The API's own error says so: "Expected a value >= 16".
-    Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
-)
 
-
-class OpenAIResponsesProvider(ChatProvider):
+class OpenAIResponsesProvider(OpenAIBase):
     """Sends chat prompts to OpenAI's Responses API, at `{base_url}/responses`.
 
     Args:
@@ -108,14 +69,7 @@ class OpenAIResponsesProvider(ChatProvider):
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
     """
 
-    default_model = "gpt-5.5"
-    takes_api_version = False
     vendor = "OpenAI Responses"
-    price_vendor = "openai"
-    key_variable = "OPENAI_API_KEY"
-    # openai 3.54 `lib/_client_auth.py`
-    base_url_variable = "OPENAI_BASE_URL"
-    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-responses"
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("temperature",)),
@@ -124,31 +78,53 @@ class OpenAIResponsesProvider(ChatProvider):
         "reasoning_effort": SettingField(("reasoning", "effort")),
     }
     name = "openai_responses"
-    media: ClassVar[MediaTable] = RESPONSES_MEDIA
-    takes_developers = True
-    rules: ClassVar[tuple[Rule, ...]] = OPENAI_RESPONSES_RULES
-    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True, takes_detail=True),
+        "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True, takes_detail=True),
+    }
+    rules = (
+        about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
+        about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
+        about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
+        *OPENAI_SHARED_RULES,
+        # The API's own error says so: "Expected a value >= 16".
+        Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
+    )
 
     def endpoint_path(self) -> str:
         """`/responses`."""
         return "/responses"
 
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """The key as a bearer token."""
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results."""
         split = split_prompt(prompt, self.vendor, joins_results=False)
         body: dict[str, Any] = {"model": self.model}
-        body["input"] = [item for turn in split.turns for item in _items(turn)]
+        body["input"] = [item for turn in split.turns for item in self._items(turn)]
         if isinstance(split.system, tuple):
             # `instructions` have no parts.
-            body["input"].insert(0, {"role": "system", "content": _content(split.system)})
+            body["input"].insert(0, {"role": "system", "content": self.text_or_blocks(split.system)})
         elif split.system:
             body = {"model": self.model, "instructions": split.system, "input": body["input"]}
         self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def text_block(self, text: str) -> dict[str, Any]:
+        """An `input_text`."""
+        return {"type": "input_text", "text": text}
+
+    def _items(self, turn: Turn) -> list[dict[str, Any]]:
+        if turn.raw:
+            return [turn.raw]
+        items: list[dict[str, Any]] = []
+        for result in turn.results:
+            output = self.text_or_blocks(result.content)
+            items.append({"type": "function_call_output", "call_id": result.tool_call_id, "output": output})
+        message = turn.message
+        # A text comes before the calls of its turn, as the API's own output has them.
+        if not turn.results and (message.content or not message.tool_calls):
+            items.append({"role": message.role, "content": self.text_or_blocks(message.content)})
+        calls = ({"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls)
+        return [*items, *({"type": "function_call", **call} for call in calls)]
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
@@ -192,28 +168,6 @@ class OpenAIResponsesProvider(ChatProvider):
 def _failure(error: Any) -> str | None:
     """Why the model failed, although the status is 200."""
     return None if error is None else f"{error.get('code')}: {error.get('message')}"
-
-
-def _items(turn: Turn) -> Iterator[dict[str, Any]]:
-    if turn.results:
-        for result in turn.results:
-            yield {"type": "function_call_output", "call_id": result.call_id, "output": _content(result.content)}
-        return
-    if turn.raw is not None:
-        yield turn.raw
-        return
-    message = turn.message
-    # A text comes before the calls of its turn, as the API's own output has them.
-    if message.content or not message.tool_calls:
-        yield {"role": message.role, "content": _content(message.content)}
-    for call in message.tool_calls:
-        function = call.function
-        yield {"type": "function_call", "call_id": call.id, "name": function.name, "arguments": function.arguments}
-
-
-def _content(content: Content) -> Any:
-    """A text as it is, media and the texts between them as parts."""
-    return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,7 +283,7 @@ def _output(model_request: ModelRequest, answer: Answer, status: str) -> Iterato
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
         yield {"id": f"msg_{digest}", "type": "message", "role": "assistant", "status": status, "content": [part]}
     for call in answer.tool_calls:
-        named = {"call_id": call.id or f"call_{call.digest}", "name": call.name}
+        named = {"call_id": call.id, "name": call.name}
         if call.takes_text:
             yield {"id": f"ctc_{call.digest}", "type": "custom_tool_call", **named, "input": call.input}
         else:
@@ -343,37 +297,31 @@ def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
-        place = {"output_index": index}
-        events = _message_events if item["type"] == "message" else _call_events
-        yield from events(item, place)
-        yield {"type": "response.output_item.done", **place, "item": item}
+        events = _message_events(item) if item["type"] == "message" else _call_events(item)
+        yield from ({**event, "output_index": index} for event in events)
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
 
 
-def _message_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    yield {
-        "type": "response.output_item.added",
-        **place,
-        "item": {**item, "status": "in_progress", "content": []},
-    }
+def _message_events(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "content": []}}
     part = item["content"][0]
-    of_part = {**place, "item_id": item["id"], "content_index": 0}
-    yield {"type": "response.content_part.added", **of_part, "part": {**part, "text": ""}}
+    place = {"item_id": item["id"], "content_index": 0}
+    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
     for piece in pieces(part["text"]):
-        yield {"type": "response.output_text.delta", **of_part, "delta": piece, "logprobs": []}
-    yield {"type": "response.output_text.done", **of_part, "text": part["text"], "logprobs": []}
-    yield {"type": "response.content_part.done", **of_part, "part": part}
+        yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **place, "part": part}
 
 
-def _call_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    is_custom = item["type"] == "custom_tool_call"
-    key, name = ("input", "custom_tool_call_input") if is_custom else ("arguments", "function_call_arguments")
-    begun = {**item, key: ""} if is_custom else {**item, key: "", "status": "in_progress"}
-    yield {"type": "response.output_item.added", **place, "item": begun}
-    of_item = {**place, "item_id": item["id"]}
+def _call_events(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    key = _CALLS[item["type"]]
+    begun = {**item, key: "", **({"status": "in_progress"} if "status" in item else {})}
+    yield {"type": "response.output_item.added", "item": begun}
+    name = f"response.{item['type']}_{key}"
     for piece in pieces(item[key]):
-        yield {"type": f"response.{name}.delta", **of_item, "delta": piece}
-    yield {"type": f"response.{name}.done", **of_item, key: item[key]}
+        yield {"type": f"{name}.delta", "item_id": item["id"], "delta": piece}
+    yield {"type": f"{name}.done", "item_id": item["id"], key: item[key]}
 
 
 _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -386,27 +334,26 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     is_open = False
     for item in as_items(items):
         kind = as_mapping(item).get("type")
+        joins = False
         if not isinstance(item, Mapping) or kind in (None, "message"):
-            turn = _read_message(item, role)
+            turn = ConversationTurn(*role_and_parts(item, _read_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
-            if turn.role == "assistant" and only_thoughts:
-                turns[-1] = ConversationTurn(turn.role, (*turns[-1].parts, *turn.parts))
-            else:
-                turns.append(turn)
-            is_open = turn.role == "assistant"
+            joins = only_thoughts and turn.role == "assistant"
         elif kind in _RESULTS:
-            turns.append(ConversationTurn("tool", (_read_result(item),)))
-            is_open = False
-        elif kind in _CALLS or kind == "reasoning":
-            part = _read_reasoning(item) if kind == "reasoning" else _read_call(item)
-            if is_open and not (kind == "reasoning" and turns[-1].tool_calls):
-                turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, part))
-            else:
-                turns.append(ConversationTurn("assistant", (part,)))
-            is_open = True
+            turn = ConversationTurn("tool", (_read_result(item),))
+        elif kind == "reasoning":
+            turn = ConversationTurn("assistant", (_read_reasoning(item),))
+            joins = is_open and not turns[-1].tool_calls
+        elif kind in _CALLS:
+            turn = ConversationTurn("assistant", (_read_call(item),))
+            joins = is_open
         else:
-            turns.append(ConversationTurn(_role_of(kind, role), (json_text(item),)))
-            is_open = False
+            turn = ConversationTurn(_role_of(kind, role), (json_text(item),))
+        if joins:
+            turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
+        else:
+            turns.append(turn)
+        is_open = turn.role == "assistant" and kind in (None, "message", "reasoning", *_CALLS)
     return turns
 
 
@@ -418,21 +365,12 @@ def _role_of(kind: Any, role: str) -> str:
     return "tool" if name.endswith("_output") else "assistant"
 
 
-def _read_message(message: Any, role: str) -> ConversationTurn:
-    found, unread = read_role_of(message, role)
-    parts = read_parts(message.get("content"), _read_part) if unread is None else (unread,)
-    return ConversationTurn(found, parts)
-
-
 def _read_part(part: Any) -> Iterable[Part]:
     kind = as_mapping(part).get("type")
-    if kind == "input_image":
-        name = part.get("file_id")
-        yield (
-            SentMedia("image", source=as_text(name))
-            if part.get("image_url") is None
-            else read_url(part["image_url"], "image")
-        )
+    if kind == "input_image" and part.get("image_url") is None:
+        yield SentMedia("image", source=as_text(part.get("file_id")))
+    elif kind == "input_image":
+        yield read_url(part["image_url"], "image")
     elif kind == "input_file":
         yield read_file(part)
     else:
@@ -449,4 +387,4 @@ def _read_reasoning(item: Mapping[str, Any]) -> Part:
 
 
 def _read_result(item: Mapping[str, Any]) -> ToolResult:
-    return ToolResult(result_parts(read_parts(item.get("output"), _read_part)), as_text(item.get("call_id")))
+    return ToolResult(result_parts(item.get("output"), _read_part), as_text(item.get("call_id")))

@@ -16,25 +16,13 @@ from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.providers.response import ProviderResponse
 
-_OPENROUTER: Final = "https://openrouter.ai/docs/api-reference/parameters"
-_OPENROUTER_TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
+_PARAMETERS: Final = "https://openrouter.ai/docs/api-reference/parameters"
+_TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
 
-OPENROUTER_RULES: Final = (
-    about_calls("tool-call-id", _OPENROUTER_TOOLS, message_rules.results_without_id),
-    about_calls("tool-result-without-call", _OPENROUTER_TOOLS, message_rules.results_without_call),
-    about_calls("tool-call-without-result", _OPENROUTER_TOOLS, message_rules.calls_without_results),
-    about_definitions("tool-choice", _OPENROUTER_TOOLS, option_rules.choices_without_tools),
-    Rule("temperature", _OPENROUTER, option_rules.temperature_range(2)),
-)
 
 # https://openrouter.ai/docs/features/multimodal/images, `/pdfs` and `/audio`, and the package `openrouter`
 # (`components/chatcontentitems.py`): all messages but the system's may have media, and `file_data` may be a URL.
 _ROLES_OF_OPENROUTER: Final[tuple[Role, ...]] = ("user", "assistant", "tool")
-OPENROUTER_MEDIA: Final[MediaTable] = {
-    "image": MediaSupport(image_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True, takes_detail=True),
-    "document": MediaSupport(document_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True),
-    "audio": MediaSupport(audio_part, roles=_ROLES_OF_OPENROUTER),
-}
 
 
 class OpenRouterProvider(CompatibleProvider):
@@ -55,10 +43,20 @@ class OpenRouterProvider(CompatibleProvider):
     base_url_variable = "OPENROUTER_API_BASE"
     default_base_url = "https://openrouter.ai/api/v1"
     name = "openrouter"
-    media: ClassVar[MediaTable] = OPENROUTER_MEDIA
+    media: ClassVar[MediaTable] = {
+        "image": MediaSupport(image_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True, takes_detail=True),
+        "document": MediaSupport(document_part, roles=_ROLES_OF_OPENROUTER, takes_urls=True),
+        "audio": MediaSupport(audio_part, roles=_ROLES_OF_OPENROUTER),
+    }
     # `components/chatcontenttext.py`; images and files have no mark.
     cached_kinds = ("text",)
-    rules: ClassVar[tuple[Rule, ...]] = OPENROUTER_RULES
+    rules = (
+        about_calls("tool-call-id", _TOOLS, message_rules.results_without_id),
+        about_calls("tool-result-without-call", _TOOLS, message_rules.results_without_call),
+        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
+        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
+        Rule("temperature", _PARAMETERS, option_rules.temperature_range(2)),
+    )
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; an error of the model, which comes with status 200 too, sets `blocked`."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_chatprompt.apis.preflight import PreflightInput, RuleFunction, RuleLocation, Violation
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, RuleLocation, told
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.prompt.request import OutputSchema
 
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
@@ -24,12 +28,7 @@ _SETTING_NAMES: Final = {"topP": "top_p"}
 
 def _once(breaks: Callable[[PreflightInput], bool], *location: str, text: str) -> RuleFunction:
     """A rule about a request as a whole; `{request...}` of its text is filled in."""
-
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        if breaks(request):
-            yield location, text.format(request=request)
-
-    return find_violations
+    return told(text)(lambda request: [(location, {"request": request})] if breaks(request) else [])
 
 
 max_output_tokens_above_limit: Final = _once(
@@ -83,17 +82,14 @@ def too_many_stops(limit: int) -> RuleFunction:
     )
 
 
-def custom_tools_misread(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor} takes a custom tool for a function without a name; write a function")
+def custom_tools_misread(request: PreflightInput) -> Iterator[Found]:
     """Custom tools, for an API that takes every tool for a function."""
-    for index, tool in enumerate(request.tools):
-        if tool["type"] == "custom":
-            yield (
-                ("tools", index),
-                f"{request.vendor} takes a custom tool for a function without a name; write a function",
-            )
+    return ((("tools", index), {}) for index, tool in enumerate(request.tools) if tool["type"] == "custom")
 
 
-def missing_in_version(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)")
+def missing_in_version(request: PreflightInput) -> Iterator[Found]:
     """What the dated version of Azure's API does not have yet; its v1 path, which has no date, has all of it."""
     version = request.api_version or "v1"
     custom = next((("tools", index) for index, tool in enumerate(request.tools) if tool["type"] == "custom"), None)
@@ -106,21 +102,20 @@ def missing_in_version(request: PreflightInput) -> Iterator[Violation]:
     )
     for place, what, since in uses:
         if place is not None and version[:1].isdecimal() and (not since or version < since):
-            later = f"{since} or later, or " if since else ""
-            yield (
-                place,
-                f"{request.vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)",
-            )
+            yield place, {"version": version, "what": what, "later": f"{since} or later, or " if since else ""}
 
 
-def removed_from_versions(name: str, in_words: str) -> RuleFunction:
-    """A rule about a parameter of sampling, for an API version that has none."""
+def _removed_from_versions(name: str, in_words: str) -> RuleFunction:
     return _once(
         lambda request: request.body.get(name) is not None and (request.api_version or "") >= _TEMPERATURE_REMOVED_IN,
         *("settings", name),
         text=f"{{request.vendor}} refuses {in_words} since the API version {_TEMPERATURE_REMOVED_IN}; "
         "leave it out, or use an older version",
     )
+
+
+temperature_removed: Final = _removed_from_versions("temperature", "a temperature")
+top_p_removed: Final = _removed_from_versions("top_p", "top_p")
 
 
 def max_output_tokens_below(least: int) -> RuleFunction:
@@ -145,61 +140,51 @@ def temperature_range(highest: float) -> RuleFunction:
 def sampling_not_accepted(parameters: Sequence[str], folder: str | None = None) -> RuleFunction:
     """A rule about other parameters of sampling, in the body or in a mapping there, for a model without temperature."""
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        holder = request.body if folder is None else request.body.get(folder)
-        if request.limits.temperature is False and isinstance(holder, Mapping):
-            for name in parameters:
-                if holder.get(name) is not None:
-                    yield (
-                        ("settings", _SETTING_NAMES.get(name, name)),
-                        f"{request.vendor}'s {request.model} refuses {name}; "
-                        "leave it out, or set model_limits if this model accepts a temperature",
-                    )
+    @told("{vendor}'s {model} refuses {name}; leave it out, or set model_limits if this model accepts a temperature")
+    def find(request: PreflightInput) -> Iterator[Found]:
+        holder = as_mapping(request.body if folder is None else request.body.get(folder))
+        for name in parameters if request.limits.temperature is False else ():
+            if holder.get(name) is not None:
+                yield ("settings", _SETTING_NAMES.get(name, name)), {"name": name}
 
-    return find_violations
+    return find
 
 
 def tool_names(pattern: str, allowed: str) -> RuleFunction:
     """A rule about the names of defined tools: a pattern for the whole name, and the same in words."""
 
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+    @told(f"{{vendor}} refuses the tool name {{name!r}}; a name must be {allowed}")
+    def find(request: PreflightInput) -> Iterator[Found]:
         for index, name in _names(request):
             if not re.fullmatch(pattern, name):
-                yield (
-                    ("tools", index),
-                    f"{request.vendor} refuses the tool name {name!r}; a name must be {allowed}",
-                )
+                yield ("tools", index), {"name": name}
 
-    return find_violations
+    return find
 
 
-def names_defined_twice(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor} refuses two tools of the same name, and {name!r} is defined before; rename one")
+def names_defined_twice(request: PreflightInput) -> Iterator[Found]:
     """Tools with the name of an earlier tool."""
     seen: set[str] = set()
     for index, name in _names(request):
         if name in seen:
-            yield (
-                ("tools", index),
-                f"{request.vendor} refuses two tools of the same name, and {name!r} is defined before; rename one",
-            )
+            yield ("tools", index), {"name": name}
         seen.add(name)
 
 
-def choices_without_tools(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor} refuses a tool_choice {why}")
+def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""
     # Most requests have no tools.
     from pytest_chatprompt.prompt.request import chosen_names  # noqa: PLC0415
 
-    known = [name for _, name in _names(request)]
-    for name in chosen_names(request.tool_choice):
+    known, chosen = [name for _, name in _names(request)], chosen_names(request.tool_choice)
+    for name in chosen:
         if name not in known:
             hint = did_you_mean(name, known) or "define it under 'tools'"
-            yield (
-                ("tool_choice",),
-                f"{request.vendor} refuses a tool_choice that is not among the tools, and there is no {name!r}; {hint}",
-            )
-    if request.tool_choice is not None and not request.tools and not chosen_names(request.tool_choice):
-        yield ("tool_choice",), f"{request.vendor} refuses a tool_choice without tools; define them, or leave it out"
+            yield ("tool_choice",), {"why": f"that is not among the tools, and there is no {name!r}; {hint}"}
+    if request.tool_choice is not None and not request.tools and not chosen:
+        yield ("tool_choice",), {"why": "without tools; define them, or leave it out"}
 
 
 # A tool choice other than `auto`, for an API that takes one and does not look at it.
@@ -220,18 +205,19 @@ json_without_the_word: Final = _once(
 )
 
 
-def schema_name(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor} refuses the name {name!r} of a response format; a name must be 1 to 64 of a-z, A-Z, 0-9, _ and -")
+def schema_name(request: PreflightInput) -> Iterator[Found]:
     """A response format whose name the API refuses."""
+    schema = _output_schema(request)
+    if schema is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", schema.name):
+        yield ("response_format",), {"name": schema.name}
+
+
+def _output_schema(request: PreflightInput) -> OutputSchema | None:
     # Most requests have no format.
     from pytest_chatprompt.prompt.request import output_schema  # noqa: PLC0415
 
-    schema = None if request.response_format is None else output_schema(request.response_format)
-    if schema is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", schema.name):
-        yield (
-            ("response_format",),
-            f"{request.vendor} refuses the name {schema.name!r} of a response format; "
-            "a name must be 1 to 64 of a-z, A-Z, 0-9, _ and -",
-        )
+    return None if request.response_format is None else output_schema(request.response_format)
 
 
 def _names(request: PreflightInput) -> Iterator[tuple[int, str]]:
@@ -257,29 +243,21 @@ _MOST_LEVELS: Final = 10
 _MOST_PROPERTIES: Final = 5_000
 _MOST_ENUM_VALUES: Final = 1_000
 
-# A schema inside another: how messages name its place, the schema, and its depth, counted in objects.
-_Inner = tuple[str, Mapping[str, Any], int]
-
 
 def _each_strict_schema(
     find: Callable[[Mapping[str, Any]], Sequence[str]], text: str, *, every_format: bool = False
 ) -> RuleFunction:
-    """A rule about each schema inside of strict ones; `{vendor}`, `{place}` and `{found}` of its text are filled in.
+    """A rule about each schema inside of strict ones; `find` gives what breaks it in one."""
 
-    Args:
-        find: gives what breaks the rule in one schema.
-        text: of the finding.
-        every_format: whether response formats count that do not say `strict`.
-    """
-
-    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+    @told(text)
+    def find_schemas(request: PreflightInput) -> Iterator[Found]:
         for location, name, schema in _strict_schemas(request, every_format=every_format):
             for place, inner, _ in _walk(schema, name, 1):
                 found = find(inner)
                 if found:
-                    yield location, text.format(vendor=request.vendor, place=place, found=", ".join(found))
+                    yield location, {"place": place, "found": ", ".join(found)}
 
-    return find_violations
+    return find_schemas
 
 
 def _properties_not_required(schema: Mapping[str, Any]) -> list[str]:
@@ -313,18 +291,16 @@ keywords_refused: Final = _each_strict_schema(
 )
 
 
-def root_not_an_object(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor}'s strict mode wants an object as the root of {name}; put what is there now under a property of one")
+def root_not_an_object(request: PreflightInput) -> Iterator[Found]:
     """Strict schemas whose root is not an object, or is a union."""
     for location, name, schema in _strict_schemas(request):
         if "anyOf" in schema or ("$ref" not in schema and schema.get("type") != "object"):
-            yield (
-                location,
-                f"{request.vendor}'s strict mode wants an object as the root of {name}; "
-                "put what is there now under a property of one",
-            )
+            yield location, {"name": name}
 
 
-def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
+@told("{vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it")
+def schemas_too_large(request: PreflightInput) -> Iterator[Found]:
     """Strict schemas that are nested too deep, or have too many properties or enum values."""
     for location, name, schema in _strict_schemas(request):
         inner = list(_walk(schema, name, 1))
@@ -335,46 +311,42 @@ def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
         )
         for what, size, most in sizes:
             if size > most:
-                yield (
-                    location,
-                    f"{request.vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it",
-                )
+                yield location, {"most": most, "what": what, "name": name, "size": size}
 
 
 def _strict_schemas(
     request: PreflightInput, *, every_format: bool = False
 ) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
-    """The schemas that the model must follow to the letter, each with its place in the eval file and its name."""
+    """The schemas that the model must follow to the letter, each with its place in the eval file and its name.
+
+    With `every_format`, those of response formats count too that do not say `strict`.
+    """
     # Most requests have neither tools nor a format.
-    from pytest_chatprompt.prompt.request import function_tools, output_schema  # noqa: PLC0415
+    from pytest_chatprompt.prompt.request import function_tools  # noqa: PLC0415
 
     for tool in function_tools(request.tools):
         if tool.strict and tool.parameters is not None:
             yield ("tools", tool.index), f"the parameters of {tool.name!r}", tool.parameters
-    schema = None if request.response_format is None else output_schema(request.response_format)
+    schema = _output_schema(request)
     if schema is not None and (schema.strict or every_format):
         yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema
 
 
-def _walk(schema: Mapping[str, Any], place: str, level: int) -> Iterator[_Inner]:
-    """A schema and all schemas inside it."""
+def _walk(schema: Any, place: str, level: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
+    """A schema and all schemas inside it: how messages name its place, the schema, its depth, counted in objects."""
+    if not isinstance(schema, Mapping):
+        return
     yield place, schema, level
     inner_level = level + 1 if _is_object(schema) else level
     for keyword in _OF_SCHEMA:
-        yield from _walk_if_schema(schema.get(keyword), f"{keyword} of {place}", inner_level)
+        yield from _walk(schema.get(keyword), f"{keyword} of {place}", inner_level)
     for keyword in _OF_SCHEMA_LIST:
         inner = schema.get(keyword)
         for index, one in enumerate(inner if isinstance(inner, list | tuple) else ()):
-            yield from _walk_if_schema(one, f"{keyword}[{index}] of {place}", level)
+            yield from _walk(one, f"{keyword}[{index}] of {place}", level)
     for keyword in _OF_SCHEMA_MAPPING:
-        inner = schema.get(keyword)
-        for key, one in (inner if isinstance(inner, Mapping) else {}).items():
-            yield from _walk_if_schema(one, f"{key!r} of {place}", inner_level)
-
-
-def _walk_if_schema(value: Any, place: str, level: int) -> Iterator[_Inner]:
-    if isinstance(value, Mapping):
-        yield from _walk(value, place, level)
+        for key, one in as_mapping(schema.get(keyword)).items():
+            yield from _walk(one, f"{key!r} of {place}", inner_level)
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:

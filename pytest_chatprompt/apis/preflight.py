@@ -113,6 +113,21 @@ RuleLocation = tuple[str | int, ...]
 Violation = tuple[ChatMessage | RuleLocation | None, str]
 Topic = Literal["anything", "tool calls", "definitions", "media"]
 RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
+# One place that breaks a rule, and the facts that the rule's text tells.
+Found = tuple[ChatMessage | RuleLocation | None, Mapping[str, Any]]
+
+
+def told(text: str) -> Callable[[Callable[[PreflightInput], Iterable[Found]]], RuleFunction]:
+    """Make the function of a rule: `{vendor}`, `{model}` and the facts of each place are filled into its text."""
+
+    def decorate(find: Callable[[PreflightInput], Iterable[Found]]) -> RuleFunction:
+        def find_violations(request: PreflightInput) -> Iterator[Violation]:
+            for place, facts in find(request):
+                yield place, text.format(vendor=request.vendor, model=request.model, **facts)
+
+        return find_violations
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import httpx
 
-from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping, json_text
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
 from pytest_chatprompt.wording import did_you_mean
@@ -92,18 +91,15 @@ def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(call, Mapping):
         raise TypeError(f"{place} must be a mapping, {{'name': ..., 'arguments': {{...}}}}, not {call!r}")
     _check_keys(call, _CALL_KEYS, place)
-    name = call.get("name")
+    name, arguments, call_id = call.get("name"), call.get("arguments", {}), call.get("id")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{place} needs the name of the tool: {{'name': ..., 'arguments': {{...}}}}")
-    arguments = call.get("arguments", {})
     if not isinstance(arguments, Mapping):
         raise TypeError(f"{place}: arguments must be a mapping, not {_type(arguments)}")
-    checked = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
-    if (call_id := call.get("id")) is not None:
-        if not isinstance(call_id, str) or not call_id:
-            raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
-        checked["id"] = call_id
-    return checked
+    if call_id is not None and not (isinstance(call_id, str) and call_id):
+        raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
+    copied = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
+    return {**copied, "id": call_id} if call_id else copied
 
 
 def _checked_usage(usage: Any) -> Mapping[str, int]:
@@ -117,15 +113,10 @@ def _checked_usage(usage: Any) -> Mapping[str, int]:
 
 
 def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
-    for key in mapping:
-        if key not in known:
-            close = _OTHER_NAMES.get(key)
-            hint = (
-                f"did you mean {close!r}?"
-                if close in known
-                else did_you_mean(str(key), known) or f"known are {', '.join(known)}"
-            )
-            raise ValueError(f"{place}: unknown key {key!r}; {hint}")
+    for key in (key for key in mapping if key not in known):
+        close = _OTHER_NAMES.get(key)
+        hint = f"did you mean {close!r}?" if close in known else did_you_mean(str(key), known)
+        raise ValueError(f"{place}: unknown key {key!r}; {hint or 'known are ' + ', '.join(known)}")
 
 
 def _json_copy(value: Any, place: str) -> Any:
@@ -219,14 +210,13 @@ class Definitions(NamedTuple):
     @property
     def forced(self) -> list[Tool]:
         """Those of which the model must call one, offered or not, in order; empty if it need not."""
-        if self.tool_choice == "required":
+        choice = self.tool_choice
+        if choice == "required":
             return self.called
-        if not isinstance(self.tool_choice, Mapping):
+        if not isinstance(choice, Mapping) or choice.get("mode", "required") != "required":
             return []
-        chosen = [self.tool_choice]
-        if self.tool_choice["type"] == "allowed_tools":
-            chosen = self.tool_choice["tools"] if self.tool_choice["mode"] == "required" else []
         by_name = {tool.name: tool for tool in self.called}
+        chosen = choice["tools"] if choice["type"] == "allowed_tools" else [choice]
         return [by_name.get(tool["name"]) or Tool(tool["name"]) for tool in chosen]
 
     @property
@@ -264,8 +254,8 @@ def _read_choice(choice: Any) -> str | Mapping[str, Any] | None:
         return "required" if choice == "any" else choice
     chosen = _flat(choice)
     if chosen["type"] == "allowed_tools":
-        tools = [tool for tool in map(_flat, as_items(chosen.get("tools"))) if _is_named(tool)]
-        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": tools}
+        tools = filter(_is_named, map(_flat, as_items(chosen.get("tools"))))
+        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": [*tools]}
     return chosen if chosen["type"] in _CALLED and _is_named(chosen) else None
 
 
@@ -280,15 +270,14 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
 class AnswerToolCall:
     """A tool call of the answer.
 
-    APIs make its id of the digest, unless the test gave one. A custom tool takes a text, the argument `input`, in place
-    of JSON data.
+    A custom tool takes a text, the argument `input`, in place of JSON data.
     """
 
     name: str
     arguments: Mapping[str, Any]
     digest: str
-    id: str = ""
-    takes_text: bool = False
+    id: str
+    takes_text: bool
 
     @property
     def input(self) -> str:
@@ -321,10 +310,12 @@ class UnansweredSchemaError(Exception):
     """A request demands what fits a JSON Schema, and no reply to it can be made up."""
 
 
-def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
-    """Decide what the model replies."""
+def make_answer(
+    request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None, call_ids: str
+) -> Answer:
+    """Decide what the model replies; `call_ids` is the form of the ids of its calls."""
     wanted = reply or Reply(usage={})
-    text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
+    text, calls = wanted.text, wanted.tool_calls
     if wanted.json is not None:
         tool = _tool_for(wanted.json, demand.forced)
         if tool is None:
@@ -334,39 +325,28 @@ def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, 
     elif text is None and not calls:
         text, calls = _least(demand, {call.name for call in sent.tool_calls})
     text_tools = {tool.name for tool in demand.called if tool.parameters is None}
-    first = len(sent.tool_calls)
+    made = []
+    for place, call in enumerate(calls, start=len(sent.tool_calls)):
+        name, digest = call["name"], _call_digest(request, place, call)
+        call_id = call.get("id") or call_ids.format(digest=digest, name=name)
+        made.append(AnswerToolCall(name, call["arguments"], digest, call_id, name in text_tools))
     usage = wanted.usage or {}
+    reason = wanted.finish_reason or ("tool_calls" if calls else "stop")
     return Answer(
-        request.digest,
-        text,
-        tuple(
-            AnswerToolCall(
-                call["name"],
-                call["arguments"],
-                _call_digest(request, first + index, call),
-                call.get("id", ""),
-                call["name"] in text_tools,
-            )
-            for index, call in enumerate(calls)
-        ),
-        usage.get("input_tokens", 0),
-        usage.get("output_tokens", 0),
-        wanted.finish_reason or ("tool_calls" if calls else "stop"),
+        request.digest, text, tuple(made), usage.get("input_tokens", 0), usage.get("output_tokens", 0), reason
     )
 
 
 def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
     """Make the smallest valid answer: a call of the forced tool, an instance of the schema, or a short text."""
     forced = demand.forced
-    if not forced and demand.schema is None:
-        return OFFLINE_TEXT, []
-    if forced:
-        tool = next((tool for tool in forced if tool.name not in called), forced[-1])
-        arguments = {"input": OFFLINE_TEXT}
-        if tool.parameters is not None:
-            arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
-        return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
-    return json_text(_instance(demand.schema, "the answer")), []
+    if not forced:
+        return OFFLINE_TEXT if demand.schema is None else json_text(_instance(demand.schema, "the answer")), []
+    tool = next((tool for tool in forced if tool.name not in called), forced[-1])
+    arguments = {"input": OFFLINE_TEXT}
+    if tool.parameters is not None:
+        arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
+    return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
 
 
 def _instance(schema: Any, what: str) -> Any:

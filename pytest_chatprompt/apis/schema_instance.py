@@ -20,8 +20,7 @@ from urllib.parse import unquote
 
 from rstr.xeger import Xeger
 
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.conversation import as_mapping, json_text
 
 # How many references one value may stand below, tried one after the other, the smallest first.
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
@@ -68,16 +67,9 @@ class NoInstanceError(Exception):
 def least_instance(schema: Any) -> Any:
     """Make the smallest valid instance of a schema, as JSON data."""
     for depth in _DEPTHS:
-        with suppress(_UnsatisfiableError):
-            try:
-                return _Walker(schema).instance(schema, depth)
-            except RecursionError:
-                break
+        with suppress(NoInstanceError, RecursionError):
+            return _Walker(schema).instance(schema, depth)
     raise NoInstanceError
-
-
-class _UnsatisfiableError(Exception):
-    """No instance within the allowed depth is valid; another branch of a union is tried then."""
 
 
 class _Walker:
@@ -91,16 +83,15 @@ class _Walker:
         """An instance of one part, in which `depth` references may be followed."""
         self._values += 1
         rules = as_mapping(schema)
-        if self._values > _MOST_VALUES or any(keyword in rules for keyword in _REFUSED):
+        is_refused = schema is False or any(keyword in rules for keyword in _REFUSED)
+        if is_refused or self._values > _MOST_VALUES:
             raise NoInstanceError
-        if schema is False:
-            raise _UnsatisfiableError
         for key in [key for key in _COMBINING if key in rules]:
             rest = {name: value for name, value in rules.items() if name != key}
             value = rules.get(key)
             if key.endswith("ref") and isinstance(value, str):
                 if depth == 0:
-                    raise _UnsatisfiableError
+                    raise NoInstanceError
                 return self.instance(_merged(_find(self._root, value), rest), depth - 1)
             if isinstance(value, list) and value:
                 if key == "allOf":
@@ -122,9 +113,9 @@ class _Walker:
     def _first_of(self, rest: Mapping[str, Any], branches: Sequence[Any], depth: int) -> Any:
         """An instance of the rest with the first branch that has one."""
         for branch in branches:
-            with suppress(_UnsatisfiableError):
+            with suppress(NoInstanceError):
                 return self.instance(_merged(rest, branch), depth)
-        raise _UnsatisfiableError
+        raise NoInstanceError
 
     def _of_type(self, kind: str, rules: Mapping[str, Any], depth: int) -> Any:
         match kind:
@@ -151,7 +142,7 @@ class _Walker:
         others = rules.get("additionalProperties", True)
         if len(names) < least:
             if others is False or "propertyNames" in rules:
-                raise _UnsatisfiableError
+                raise NoInstanceError
             names += islice((f"key{n}" for n in count(1) if f"key{n}" not in names), least - len(names))
         # In the order of the properties, as models write them.
         ordered = [name for name in properties if name in names] + [name for name in names if name not in properties]
@@ -160,7 +151,7 @@ class _Walker:
     def _array(self, rules: Mapping[str, Any], depth: int) -> list[Any]:
         length, items = _size(rules.get("minItems")), rules.get("items", True)
         if length > _size(rules.get("maxItems"), length) or (length > 1 and rules.get("uniqueItems") is True):
-            raise _UnsatisfiableError
+            raise NoInstanceError
         # Draft 7 has the schemas of the first items under `items`.
         first = items if isinstance(items, list) else rules.get("prefixItems")
         first = list(first[:length]) if isinstance(first, list) else []
@@ -181,7 +172,7 @@ def _merged(one: Any, other: Any) -> dict[str, Any]:
         elif key == "type" and set(map(str, both)) == {"integer", "number"}:
             merged[key] = "integer"
         elif both[0] != both[1] and key not in _NOTES:
-            raise _UnsatisfiableError
+            raise NoInstanceError
     return merged
 
 
@@ -245,18 +236,17 @@ def _number(rules: Mapping[str, Any], *, is_integer: bool) -> int | float:
     """The number nearest to 0 within the bounds."""
     bounds = {keyword: bound for keyword in _BOUNDS if (bound := _as_number(rules.get(keyword))) is not None}
     step = _as_number(rules.get("multipleOf"))
-    step = Fraction(1) if is_integer and (step is None or step.denominator > 1) else step
-    grid = step or Fraction(1)
+    grid = Fraction(1) if step is None or (is_integer and step.denominator > 1) else step
+    is_free = step is None and not is_integer
     starts = [Fraction(0), *bounds.values(), *(math.floor(bound / grid) * grid for bound in bounds.values())]
-    near = [start + move for start in starts for move in (0, grid, -grid)]
-    near.sort(key=lambda number: (abs(number), number < 0))
+    near = sorted((start + move for start in starts for move in (0, grid, -grid)), key=lambda n: (abs(n), n < 0))
     # Between two bounds that are closer than 1.
     near.append(sum(bounds.values(), Fraction(0)) / max(len(bounds), 1))
     for number in near:
-        is_multiple = not step or (number / step).denominator == 1
-        if is_multiple and all(_BOUNDS[keyword](number, bound) for keyword, bound in bounds.items()):
+        is_within = all(_BOUNDS[keyword](number, bound) for keyword, bound in bounds.items())
+        if is_within and (is_free or (number / grid).denominator == 1):
             return number.numerator if number.denominator == 1 else float(number)
-    raise _UnsatisfiableError
+    raise NoInstanceError
 
 
 def _string(rules: Mapping[str, Any]) -> str:
@@ -266,7 +256,7 @@ def _string(rules: Mapping[str, Any]) -> str:
     for text in _texts(rules, pattern, least) if least <= most else ():
         if least <= len(text) <= most and (pattern is None or pattern.search(text)):
             return text
-    raise _UnsatisfiableError
+    raise NoInstanceError
 
 
 def _texts(rules: Mapping[str, Any], pattern: re.Pattern[str] | None, least: int) -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.chat_provider import ChatProvider
     from pytest_chatprompt.apis.model_api import ModelAPI
-    from pytest_chatprompt.providers.agents.base import AgentProvider
 
 # By the name that an eval file uses; the fixture of each is called `<name>_provider`. Most runs use one provider, so a
 # module is imported when its class is asked for.
@@ -72,22 +71,13 @@ _APIS: Final = {
 }
 API_NAMES: Final = tuple(_APIS)
 
-# Whose rules of preflight hold for what own code sends, by the API. Others speak the shared ones too: by the end of
-# their host, and any other only about the models that a vendor has.
-_RULES_OF: Final = {
-    "azure-chat": "azure",
-    "mistral": "mistral",
-    "openai-chat": "openai",
-    "openai-responses": "openai_responses",
-    "anthropic": "anthropic",
-    "gemini": "gemini",
-    "bedrock": "bedrock",
-}
+# The APIs that others than their vendor serve: at other hosts, its rules of preflight hold for its models alone.
 _SHARED: Final = ("openai-chat", "openai-responses", "anthropic")
+# The ends of hosts that serve OpenAI's chat completions and have a provider with rules of their own.
 _HOSTS: Final = {".azure.com": "azure", "openrouter.ai": "openrouter", "ollama.com": "ollama", ":11434": "ollama"}
 
 
-class _Providers(Mapping[str, "type[ChatProvider] | type[AgentProvider]"]):
+class _Providers(Mapping[str, Any]):
     """The classes of the providers by name."""
 
     def __getitem__(self, name: str) -> Any:
@@ -123,23 +113,19 @@ def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
 
 
 def rules_of(api: str, host: str, model: str) -> type[ChatProvider] | None:
-    """The provider whose rules hold for a request to an API; `None` if there is none.
-
-    Args:
-        api: the API's name.
-        host: with its port, if the URL has one.
-        model: that the request names.
-    """
-    name = _RULES_OF.get(api, "")
-    if api == "openai-chat":
-        name = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), name)
-    if not name:
+    """The provider whose rules hold for a request to an API, at a host with its port; `None` if there is none."""
+    # The provider of an API stands in the API's module, which has its name.
+    name, _, _ = _APIS[api].place.partition(".")
+    by_host = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), None)
+    if api == "openai-chat" and by_host is not None:
+        return PROVIDERS[by_host]  # type: ignore[no-any-return]
+    provider = PROVIDERS.get(name)
+    if provider is None or provider.offline_api != api:
         return None
-    provider: type[ChatProvider] = PROVIDERS[name]
     # Most runs look at no request that they have not made.
     from pytest_chatprompt.apis.preflight import UNKNOWN, find_limits  # noqa: PLC0415
 
-    is_vendor = _RULES_OF[api] != name or api not in _SHARED or f"//{host}/" in f"{provider.default_base_url}/"
+    is_vendor = api not in _SHARED or f"//{host}/" in f"{provider.default_base_url}/"
     return provider if is_vendor or find_limits(model, provider.known_models) != UNKNOWN else None
 
 

@@ -150,6 +150,9 @@ class OfflineResources:
     def _get_model(self, call: _Call) -> httpx.Response:
         return _json(_model(call.vendor, call.name))
 
+    def _delete_model(self, call: _Call) -> httpx.Response:
+        return _json({} if call.vendor == "gemini" else {"id": call.name, "object": "model", "deleted": True})
+
     # --- counts of tokens, moderation, images
 
     def _count_tokens(self, call: _Call) -> httpx.Response:
@@ -267,6 +270,7 @@ _ENDPOINTS: Final = tuple(
     for method, path, reply, has_content in (
         ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
         ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
+        ("DELETE", rf"{_BASE}/models/(.+?)/?$", OfflineResources._delete_model, False),
         ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
         ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
         ("POST", r"/moderations/?$", OfflineResources._moderate, True),

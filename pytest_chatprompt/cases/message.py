@@ -14,6 +14,7 @@ from pytest_chatprompt.text.json_data import (
     require_json_mapping,
     to_json_text,
     unexpected,
+    without_extensions,
 )
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Entry, Node
@@ -236,8 +237,10 @@ class EvalMessage(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _read_raw(cls, data: Any) -> Any:
-        is_raw = isinstance(data, Mapping) and data.get("type") == "raw" and "role" not in data
-        return {"role": "raw", "content": [data]} if is_raw else data
+        if not isinstance(data, Mapping) or data.get("type") != "raw" or "role" in data:
+            return data
+        check_raw({name: value for name, value in without_extensions(data).items() if name != "type"})
+        return {"role": "raw", "content": [data]}
 
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:

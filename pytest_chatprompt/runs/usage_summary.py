@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.apis.json_body import read_usage
+from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from pydantic import PlainValidator, ValidationError
@@ -186,6 +186,13 @@ def describe_data(value: Any, text: str | None = None) -> str:
             return "a list"
         case other:
             return f"the {type(other).__name__} {text or other}"
+
+
+def value_at(data: Any, path: Sequence[str]) -> Any:
+    """The value at a path of keys in decoded JSON; `None` if there is none."""
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
 
 
 def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -225,3 +225,12 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
         ("user", '{"type": "image", "source": 5}\nnull'),
     ]
     assert read(None) == ()
+
+
+def test_what_a_result_cannot_hold_is_text_in_it() -> None:
+    call = {"type": "tool_use", "id": "c2", "name": "f", "input": {"a": 1}}
+    inner = {"type": "tool_result", "tool_use_id": "c2", "content": "done"}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [call, inner]}
+    conversation = get_api("anthropic").read_conversation({"messages": [{"role": "user", "content": [result]}]})
+    parts = ('{"name": "f", "arguments": "{\\"a\\": 1}"}', "done")
+    assert conversation.turns == (ConversationTurn("tool", (ToolResult(parts, "c1"),)),)

@@ -11,7 +11,7 @@ from pytest_chatprompt.apis.anthropic import AnthropicProvider
 from pytest_chatprompt.apis.bedrock import BedrockProvider
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.gemini import GeminiProvider
-from pytest_chatprompt.apis.json_body import read_usage
+from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.providers.response import TokenUsage

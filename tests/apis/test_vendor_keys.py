@@ -129,6 +129,43 @@ def test_an_error_of_a_tool_is_its_text_where_an_api_cannot_say_so(project: Proj
     assert failed.adjustments == (f"message 3: is_error left out, {provider.vendor} has none",)
 
 
+_CALL_WITHOUT_ID = "{type: raw, gemini: {functionCall: {name: weather, args: {}}}}"
+
+
+def test_a_result_answers_a_raw_call_without_an_id_by_its_name(project: Project) -> None:
+    results = ", ".join(f"{{role: tool, tool_call_id: weather, content: {city}}}" for city in ("Oslo", "Rome"))
+    call = _CALL_WITHOUT_ID
+    body = f"input_messages: [{{role: user, content: hi}}, {{role: assistant, content: [{call}, {call}]}}, {results}]"
+    prepared = GeminiProvider(model="gemini-2.5-pro").prepare(project.request(body))
+    assert prepared.body["contents"][-1]["parts"] == [
+        {"functionResponse": {"name": "weather", "response": {"result": city}}} for city in ("Oslo", "Rome")
+    ]
+    assert prepared.findings == ()
+
+
+def test_a_result_of_a_raw_call_with_an_id_has_it(project: Project) -> None:
+    call = _CALL_WITHOUT_ID.replace("args", "id: c1, args")
+    result = "{role: tool, tool_call_id: c1, content: Oslo}"
+    body = f"input_messages: [{{role: user, content: hi}}, {{role: assistant, content: [{call}]}}, {result}]"
+    prepared = GeminiProvider(model="gemini-2.5-pro").prepare(project.request(body))
+    response = {"id": "c1", "name": "weather", "response": {"result": "Oslo"}}
+    assert prepared.body["contents"][-1]["parts"] == [{"functionResponse": response}]
+
+
+def test_a_result_answers_a_call_in_a_raw_message_of_chat_completions(project: Project) -> None:
+    call = "{id: c1, type: function, function: {name: weather, arguments: '{}'}}"
+    raw = f"{{type: raw, openai: {{role: assistant, tool_calls: [{call}]}}}}"
+    result = "{role: tool, tool_call_id: c1, content: Oslo}"
+    body = f"input_messages: [{{role: user, content: hi}}, {raw}, {result}]"
+    assert OpenAIProvider().prepare(project.request(body)).findings == ()
+
+
+def test_tools_of_gemini_may_all_be_raw(project: Project) -> None:
+    tools = "tools: [{type: raw, gemini: {googleSearch: {}}}]"
+    prepared = GeminiProvider().prepare(project.request(f"{tools}\n{HELLO}"))
+    assert prepared.body["tools"] == [{"googleSearch": {}}]
+
+
 def test_data_is_text_for_an_api_that_takes_no_other_result(project: Project) -> None:
     body = OpenAIProvider().prepare(project.request(result("content: {celsius: 21}"))).body
     assert body["messages"][-1]["content"] == '{\n  "celsius": 21\n}'

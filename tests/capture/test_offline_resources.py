@@ -44,6 +44,12 @@ def client() -> openai.OpenAI:
     return openai.OpenAI(api_key="x")
 
 
+@pytest.mark.usefixtures("api")
+def test_a_model_of_ones_own_is_deleted(client: openai.OpenAI) -> None:
+    deleted = client.models.delete("ft:gpt-5:me::1")
+    assert (deleted.id, deleted.object, deleted.deleted) == ("ft:gpt-5:me::1", "model", True)
+
+
 def test_models_of_openai(api: EvalAPI, client: openai.OpenAI) -> None:
     (listed,) = client.models.list()
     model = client.models.retrieve("ft:gpt-5:me::1")

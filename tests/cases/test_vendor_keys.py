@@ -83,7 +83,7 @@ NO_PROVIDER = "name the provider that it is for: {type: raw, PROVIDER: {...}}"
     [
         (
             "input_messages: [{type: raw, anthropic: 3}]",
-            "4:45: case 'a': 'input_messages[0].content[0].anthropic' must be a mapping, but is the number 3",
+            "4:45: case 'a': 'input_messages[0].anthropic' must be a mapping, but is the number 3",
         ),
         pytest.param(
             "input_messages: [{type: raw, x-anthropic: {}}]",

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.apis.json_body import read_usage
-from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
 from pytest_chatprompt.apis.table import chat_providers, find_api
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from pytest_chatprompt.apis.json_body import read_usage
+from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_cost import estimate_tokens

@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.apis.json_body import read_usage
-from pytest_chatprompt.apis.model_api import write_aws_message
+from pytest_chatprompt.apis.model_api import read_usage, write_aws_message
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
