@@ -122,7 +122,7 @@ class ChildProcessCapture:
     @contextmanager
     def forward(self, handle: Handle) -> Iterator[None]:
         """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
-        before, offline = len(self.errors), self._handle
+        offline = self._handle
         if self._server is not None:
             # It may have been started offline, with placeholders for keys.
             self._server.learn_environment()
@@ -131,7 +131,6 @@ class ChildProcessCapture:
             yield
         finally:
             self._handle = offline
-            self.raise_error(before)
 
     def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request that the server got on to the real API; the stream of the response is not read yet."""
@@ -139,8 +138,8 @@ class ChildProcessCapture:
             raise CaptureError("the server that the child process sent to is closed")
         return self._server.forward(request)
 
-    def raise_error(self, before: int = 0) -> None:
-        """Raise the first error of the server."""
+    def raise_error(self, before: int) -> None:
+        """Raise the first error of the server after so many."""
         for error in self.errors[before:]:
             raise CaptureError(f"a request of a child process failed: {error}") from error
 
@@ -209,7 +208,7 @@ class EvalAPI(respx.MockRouter):
         self.is_read = True
         self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
-        self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
+        self.children = ChildProcessCapture(self.handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
         self._resources: OfflineResources | None = None
         # Whether a request got a reply that may differ from run to run.
@@ -351,7 +350,7 @@ class EvalAPI(respx.MockRouter):
         self._has_real_reply = True
         return response
 
-    def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
+    def handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""
         response = run_now(self._handle(request, self.children.send, super().handler))
         if response is None and not self.is_live:

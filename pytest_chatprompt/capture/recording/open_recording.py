@@ -25,7 +25,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     rounded,
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import BudgetError, ReplayError
+from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.context import Budget, Reservation, current_context
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
 from pytest_chatprompt.providers.http.request_body import read_body
@@ -105,7 +105,6 @@ class OpenRecording:
         is_kept: whether replies are recorded, or only seen.
         requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
-        budget_errors: why requests were not sent, in order.
     """
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
@@ -129,7 +128,6 @@ class OpenRecording:
         # By the hash of the request, and whether it has the reply to that or the answer of an agent.
         self._waiting: dict[tuple[str, bool], deque[RecordedExchange]] = defaultdict(deque)
         self.budget: Budget | None = None
-        self.budget_errors: list[BudgetError] = []
         for exchange in recorded:
             self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
         # What was replayed or sent, in the order of the requests.
@@ -143,7 +141,7 @@ class OpenRecording:
         That comes after what this recording itself did, in the order in which the parts were made.
         """
         part = copy.copy(self)
-        part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
+        part.base_url, part._entries, part._parts = base_url, [], []
         with self._lock:
             self._parts.append(part)
         return part
@@ -272,11 +270,7 @@ async def replay_or_send(recording: OpenRecording, request: httpx.Request, send:
     reply = recording.take(recording.read_request(request), request)
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
-    try:
-        reply.meter(recording.budget, request)
-    except BudgetError as error:
-        recording.budget_errors.append(error)
-        raise
+    reply.meter(recording.budget, request)
     try:
         response = await awaited(send(request))
     except BaseException:

@@ -199,7 +199,7 @@ def test_an_api_that_cannot_be_reached_is_an_error_that_says_so(
 def test_a_live_capture_of_this_process_does_not_take_what_is_forwarded(
     live_server: CaptureServer, server: Server
 ) -> None:
-    with LiveCaptureRouter(Redactor({})).capture() as entries:
+    with LiveCaptureRouter(Redactor({})).capture() as capture:
         post(live_server, "/openai/v1/x")
-    assert [str(entry.request.url) for entry in entries] == [f"{live_server.url}/openai/v1/x"]
+    assert [str(entry.request.url) for entry in capture.log] == [f"{live_server.url}/openai/v1/x"]
     assert len(server.requests) == 1
