@@ -44,23 +44,6 @@ def refuse(text: str) -> httpx.Response:
     return error_reply(_STATUS, text)
 
 
-def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
-    """Count a request as sent by the test that runs; else, from a fork or a test that has ended, give its refusal."""
-    owner = find_late_owner()
-    if owner is None and os.getpid() == process_id:
-        note_sender()
-        return None
-    if owner is not None:
-        owner.tell(owner.name, f"send {describe_request(request)}")
-        reason = f"is not sent: {owner.name} has started what sends it, and has ended"
-    else:
-        reason = (
-            "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
-            "with the variables of eval_api.environ"
-        )
-    return refuse(f"{describe_request(request)} {reason}")
-
-
 def unanswered_message(description: str) -> str:
     """The error text for a request that nothing answers."""
     method, _, url = description.partition(" ")
@@ -96,36 +79,32 @@ class ChildProcessCapture:
         self._handle = handle
         self._is_live = is_live
         self._lock = threading.Lock()
-        self._server: CaptureServer | None = None
+        self.server: CaptureServer | None = None
         # Why the server did not answer, in order; kept when it is closed.
         self.errors: list[BaseException] = []
 
-    @property
-    def url(self) -> str:
-        """The URL of the server: `http://127.0.0.1:PORT`."""
-        return self._open().url
+    def open(self) -> CaptureServer:
+        """The server, which runs from now on."""
+        # Most runs need no server.
+        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
 
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The variables that point SDKs to the server."""
-        return self._open().environ
-
-    @property
-    def is_open(self) -> bool:
-        """Whether somebody has asked for the server, which is not closed yet."""
-        return self._server is not None
+        with self._lock:
+            if self.server is None:
+                self.server = CaptureServer(lambda request: self._handle(request), is_live=self._is_live)
+                self.errors = self.server.errors
+            return self.server
 
     def is_own(self, url: httpx.URL) -> bool:
         """Whether a URL is one of the server, which then gets the request by itself."""
-        return self._server is not None and str(url).startswith(f"{self._server.url}/")
+        return self.server is not None and str(url).startswith(f"{self.server.url}/")
 
     @contextmanager
     def forward(self, handle: Handle) -> Iterator[None]:
         """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
         offline = self._handle
-        if self._server is not None:
+        if self.server is not None:
             # It may have been started offline, with placeholders for keys.
-            self._server.learn_environment()
+            self.server.learn_environment()
         self._handle = handle
         try:
             yield
@@ -134,34 +113,16 @@ class ChildProcessCapture:
 
     def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request that the server got on to the real API; the stream of the response is not read yet."""
-        if self._server is None:
+        if self.server is None:
             raise CaptureError("the server that the child process sent to is closed")
-        return self._server.forward(request)
-
-    def raise_error(self, before: int) -> None:
-        """Raise the first error of the server after so many."""
-        for error in self.errors[before:]:
-            raise CaptureError(f"a request of a child process failed: {error}") from error
+        return self.server.forward(request)
 
     def close(self) -> None:
         """End the server, if there is one."""
         with self._lock:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
-
-    def _open(self) -> CaptureServer:
-        # Most runs need no server.
-        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
-
-        with self._lock:
-            if self._server is None:
-                self._server = CaptureServer(self._answer, is_live=self._is_live)
-                self.errors = self._server.errors
-            return self._server
-
-    def _answer(self, request: httpx.Request) -> httpx.Response | None:
-        return self._handle(request)
+            if self.server is not None:
+                self.server.close()
+                self.server = None
 
 
 class EvalAPI(respx.MockRouter):
@@ -255,7 +216,7 @@ class EvalAPI(respx.MockRouter):
     def url(self) -> str:
         """The URL of a server on this machine, for clients in other processes: the first call starts it."""
         self.was_used = True
-        return self.children.url
+        return self.children.open().url
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -264,7 +225,7 @@ class EvalAPI(respx.MockRouter):
         Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
         """
         self.was_used = True
-        return self.children.environ
+        return self.children.open().environ
 
     def close(self) -> None:
         """End the server, if there is one."""
@@ -319,9 +280,13 @@ class EvalAPI(respx.MockRouter):
 
     async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        entry = self._begin(request)
-        if not isinstance(entry, LoggedRequest):
-            return entry
+        # A forked process may send what nobody would capture in this process either.
+        if os.getpid() != self._process_id and self._passes(request):
+            return None
+        refusal = self._claim(request)
+        if refusal is not None:
+            return refuse(f"{describe_request(request)} {refusal}")
+        entry = self._log_request(request)
         if self._has_routes_for(request):
             try:
                 return await awaited(ask_routes(request))
@@ -331,8 +296,12 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(request) or not self._is_seen(request):
-            return response or self._pass_or_refuse(entry)
+        if response is not None:
+            return response
+        # The reply is recorded, or looked at because a model gives it.
+        is_seen = self.recording is not None and (self.recording.is_kept or _find_offline_api(request) is not None)
+        if self.recording is None or not is_seen or self._passes(request):
+            return self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
 
@@ -357,12 +326,19 @@ class EvalAPI(respx.MockRouter):
             return refuse(self._refusal(request))
         return response
 
-    def _begin(self, request: httpx.Request) -> LoggedRequest | httpx.Response | None:
-        """Log a request of the test that runs; gives the refusal of another one, or `None` to let it pass."""
-        # A forked process may send what nobody would capture in this process either.
-        if os.getpid() != self._process_id and self._passes(request):
-            return None
-        return claim_or_refuse(request, self._process_id) or self._log_request(request)
+    def _claim(self, request: httpx.Request) -> str | None:
+        """Count a request as sent by the test that runs; else, from a fork or a test that has ended, say why not."""
+        owner = find_late_owner()
+        if owner is not None:
+            owner.tell(owner.name, f"send {describe_request(request)}")
+            return f"is not sent: {owner.name} has started what sends it, and has ended"
+        if os.getpid() != self._process_id:
+            return (
+                "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
+                "with the variables of eval_api.environ"
+            )
+        note_sender()
+        return None
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
@@ -419,10 +395,6 @@ class EvalAPI(respx.MockRouter):
 
         self._resources = self._resources or OfflineResources()
         return self._resources.find(request) or _find_offline_api(request)
-
-    def _is_seen(self, request: httpx.Request) -> bool:
-        """Whether the reply to a request is recorded, or looked at because a model gives it."""
-        return self.recording is not None and (self.recording.is_kept or _find_offline_api(request) is not None)
 
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""

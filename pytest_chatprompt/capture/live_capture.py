@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import httpx
 
-from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class _LiveCapture(EvalAPI):
     """What one provider sends, in whatever thread of the pool: no test is its owner."""
 
-    def _begin(self, request: httpx.Request) -> LoggedRequest:
-        return self._log_request(request)
+    def _claim(self, request: httpx.Request) -> None:
+        pass
 
     def _passes(self, request: httpx.Request) -> bool:  # noqa: ARG002 - a server on this machine may be the model's
         return False

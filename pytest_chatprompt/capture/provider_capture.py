@@ -73,7 +73,8 @@ def _let_send(
         for error in api.errors[errors:]:
             raise error from None
         _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-        api.children.raise_error(failed)
+        for failure in api.children.errors[failed:]:
+            raise CaptureError(f"a request of a child process failed: {failure}") from failure
     sent = tuple(SentRequest.from_httpx(each.request, base_url, each.answered_by) for each in api.log[start:])
     return Exchange(request, response, sent, replies=tuple(api.reply_queue.taken))
 

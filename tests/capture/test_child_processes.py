@@ -131,7 +131,7 @@ def test_errors_stay_when_it_is_closed() -> None:
     assert children.errors == []
     children.close()
     with offline():
-        assert httpx.post(f"{children.url}/openai/v1/chat/completions", json=BODY).status_code == 404
+        assert httpx.post(f"{children.open().url}/openai/v1/chat/completions", json=BODY).status_code == 404
     children.close()
     assert list(map(str, children.errors)) == ["'mine'"]
 

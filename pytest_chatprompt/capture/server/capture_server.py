@@ -222,7 +222,8 @@ class CaptureServer:
                 f"{describe_request(request)} cannot be sent on, since its path names no API; "
                 f"it must begin with the name of one: {names}"
             )
-        environment = self._find_environment()
+        self.learn_environment()
+        environment = self._environment_before
         url = find_real_url(target, environment, self.url)
         if url is None:
             raise CaptureError(
@@ -281,13 +282,6 @@ class CaptureServer:
             content=body,
             extensions={_TARGET: target},
         )
-
-    def _find_environment(self) -> Mapping[str, str]:
-        """The variables of this process; one that points to this server has its earlier value."""
-        return {
-            name: self._environment_before.get(name, "") if self._is_own(value) else value
-            for name, value in self._environment.items()
-        }
 
     def _is_own(self, value: str) -> bool:
         return value == self._placeholder or value.startswith(self.url)
