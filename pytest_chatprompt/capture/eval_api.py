@@ -90,7 +90,7 @@ class ChildProcessCapture:
 
         with self._lock:
             if self.server is None:
-                self.server = CaptureServer(lambda request: self._handle(request), is_live=self._is_live)
+                self.server = CaptureServer(self._answer, is_live=self._is_live)
                 self.errors = self.server.errors
             return self.server
 
@@ -123,6 +123,9 @@ class ChildProcessCapture:
             if self.server is not None:
                 self.server.close()
                 self.server = None
+
+    def _answer(self, request: httpx.Request) -> httpx.Response | None:
+        return self._handle(request)
 
 
 class EvalAPI(respx.MockRouter):
@@ -295,23 +298,23 @@ class EvalAPI(respx.MockRouter):
                 return None
             except AllMockedAssertionError:
                 pass
-        response = self._answer(entry)
-        if response is not None:
-            return response
-        # The reply is recorded, or looked at because a model gives it.
-        is_seen = self.recording is not None and (self.recording.is_kept or _find_offline_api(request) is not None)
-        if self.recording is None or not is_seen or self._passes(request):
+        return self._answer(entry) or await self._send_on(entry, send)
+
+    async def _send_on(self, entry: LoggedRequest, send: Send) -> httpx.Response | None:
+        """Replay or record the reply of the real API, or look at it because a model gives it."""
+        recording, request = self.recording, entry.request
+        if recording is None or not (recording.is_kept or _find_offline_api(request)) or self._passes(request):
             return self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
 
         try:
-            response = await replay_or_send(self.recording, request, send)
+            response = await replay_or_send(recording, request, send)
         except (BudgetError, ReplayError) as error:
             self.errors.append(error)
             return refuse(str(error))
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            if self.recording.is_kept:
+            if recording.is_kept:
                 raise
             # Nothing was sent, and its client may know the way: by a proxy, or by certificates of its own.
             return self._pass_or_refuse(entry)
