@@ -18,7 +18,7 @@ import respx
 from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, awaited, run_now
+from pytest_chatprompt.capture.clients.interceptor import awaited, run_now
 from pytest_chatprompt.capture.clients.wire import error_reply
 from pytest_chatprompt.capture.guard import find_late_owner, note_sender
 from pytest_chatprompt.capture.reply_queue import ReplyQueue, When
@@ -269,17 +269,17 @@ class EvalAPI(respx.MockRouter):
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
 
-        return None if self._is_own(request) else run_now(self._handle(request, send, super().handler))
+        return None if self.children.is_own(request.url) else run_now(self._handle(request, send, super().handler))
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
 
-        return None if self._is_own(request) else await self._handle(request, send_async, super().async_handler)
-
-    def _is_own(self, request: httpx.Request) -> bool:
-        """Whether the server has taken a request already, or takes it."""
-        return FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url)
+        return (
+            None
+            if self.children.is_own(request.url)
+            else await self._handle(request, send_async, super().async_handler)
+        )
 
     async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""

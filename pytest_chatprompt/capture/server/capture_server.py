@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
 from pytest_chatprompt.capture.clients.wire import RawReply, error_reply, unchunked
 from pytest_chatprompt.capture.guard import allow_programs
+from pytest_chatprompt.capture.recording.open_recording import send
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.table import (
     REDIRECTED_APIS,
@@ -129,8 +129,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the test sees the requests."""
 
 
-# Agents wait long for an answer, and give up by themselves.
-_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"
 # The extension of a request that says where it was meant to go.
 _TARGET: Final = "chatprompt_target"
@@ -175,9 +173,6 @@ class CaptureServer:
         self._environment_before = dict(self._environment)
         self._listener = _Listener(self._answer, self.errors.append)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
-        # Made for the first request that is forwarded.
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
         self._cleanup.callback(self._listener.close)
@@ -203,12 +198,8 @@ class CaptureServer:
                 "add a route to eval_api, or run with --chatprompt-live"
             )
         prepared = self._prepare(request, request.extensions[_TARGET])
-        with self._lock:
-            if self._client is None:
-                limits = httpx.Limits(max_connections=None)
-                self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, follow_redirects=False)
         try:
-            return self._client.send(prepared, stream=True)
+            return send(prepared)
         except httpx.HTTPError as error:
             raise CaptureError(
                 f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
@@ -247,19 +238,11 @@ class CaptureServer:
             headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
             query = url.query.replace(placeholder, quote(key, safe="").encode())
             url = url.copy_with(query=query) if query else url
-        return httpx.Request(
-            request.method,
-            url,
-            headers=headers,
-            content=request.content,
-            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
-        )
+        return httpx.Request(request.method, url, headers=headers, content=request.content)
 
     def close(self) -> None:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
         self._cleanup.close()
-        if self._client is not None:
-            self._client.close()
 
     def _answer(self, received: _Handler, body: bytes) -> httpx.Response:
         try:
