@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply, RecordedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
@@ -60,7 +60,7 @@ def opened(place: RecordingPlace) -> OpenRecording:
 
 def reply(recording: OpenRecording, text: str, answer: str = "answer") -> None:
     pending = recording.take(sent(text))
-    assert isinstance(pending, PendingReply)
+    assert pending.replayed is None
     pending.finish(200, "text/plain", answer.encode())
 
 

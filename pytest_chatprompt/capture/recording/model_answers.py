@@ -31,13 +31,11 @@ class ModelAnswer(NamedTuple):
 def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
     """What became of each request to an API of a model, in the order of the requests."""
     answers = []
-    for request, taken in tuple(recording.requests):
+    for request, entry in tuple(recording.requests):
         api = find_offline_api(request)
         if api is not None:
-            is_replayed = isinstance(taken, RecordedExchange)
-            exchange = taken if isinstance(taken, RecordedExchange) else taken.exchange
-            response = None if exchange is None else _read(api, request, exchange)
-            answers.append(ModelAnswer(response, is_replayed))
+            response = None if entry.exchange is None else _read(api, request, entry.exchange)
+            answers.append(ModelAnswer(response, entry.replayed is not None))
     return answers
 
 

@@ -13,7 +13,7 @@ from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.recording.open_recording import (
     OpenRecording,
-    PendingReply,
+    RecordingEntry,
     billing_of,
     billing_of_sent,
     replay_or_send,
@@ -134,7 +134,7 @@ def test_a_reply_without_usage_is_estimated_by_its_length() -> None:
 
 def test_a_model_that_loses_its_price_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = RunBudget(1)
-    pending = PendingReply(RecordedRequest(sha256="0" * 64))
+    pending = RecordingEntry(RecordedRequest(sha256="0" * 64))
     pending.meter(budget, post())
     monkeypatch.setattr(Billing, "cost_usd", lambda *_: None)
     pending.fail(4000)
@@ -190,5 +190,5 @@ def test_without_a_budget_nothing_is_metered() -> None:
     recording = OpenRecording(sends=True)
     assert run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))).read()
     pending = recording.take(SentRequest.from_httpx(post()))
-    assert isinstance(pending, PendingReply)
+    assert pending.replayed is None
     pending.fail()
