@@ -90,7 +90,8 @@ def test_what_was_recorded_is_replayed_whatever_the_masked_day(place: Places) ->
     assert place(RECORD).save(recording, REDACTOR)
     assert recorded_bodies(place(REPLAY)) == ["on <date>"]
     replaying = opened(place(REPLAY))
-    assert replaying.take(sent("on 2027-01-01")) == RecordedReply(status=200, content_type="text/plain", text="answer")
+    taken = replaying.take(sent("on 2027-01-01"))
+    assert taken.replayed_reply == RecordedReply(status=200, content_type="text/plain", text="answer")
     assert not place(REPLAY).save(replaying, REDACTOR)
     with pytest.raises(ReplayError):
         opened(place(REPLAY, Masks())).take(sent("on 2027-01-01"))
@@ -122,7 +123,7 @@ def test_a_run_that_replays_and_sends_keeps_what_nobody_asked_for(place: Places)
     reply(recording, "b")
     place(RECORD).save(recording, REDACTOR)
     both = opened(place(BOTH))
-    assert isinstance(both.take(sent("b")), RecordedReply)
+    assert both.take(sent("b")).replayed_reply is not None
     assert not place(BOTH).save(both, REDACTOR)
     reply(both, "new")
     assert place(BOTH).save(both, REDACTOR)
