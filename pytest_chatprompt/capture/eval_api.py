@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.offline_api import DeclaredReply
     from pytest_chatprompt.capture.offline_resources import OfflineResources, ResourceCall
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-    from pytest_chatprompt.capture.server.capture_server import CaptureServer, Handle
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
@@ -42,16 +42,6 @@ _STATUS: Final = 404
 def refuse(text: str) -> httpx.Response:
     """The reply to a request that is refused."""
     return error_reply(_STATUS, text)
-
-
-def unanswered_message(description: str) -> str:
-    """The error text for a request that nothing answers."""
-    method, _, url = description.partition(" ")
-    return (
-        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
-        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
-        "or run with --chatprompt-live"
-    )
 
 
 @dataclass(slots=True, eq=False)
@@ -75,13 +65,11 @@ class ChildProcessCapture:
         is_live: whether the server may forward requests, at once or later.
     """
 
-    def __init__(self, handle: Handle, *, is_live: bool) -> None:
-        self._handle = handle
+    def __init__(self, api: EvalAPI, *, is_live: bool) -> None:
+        self._api = api
         self._is_live = is_live
         self._lock = threading.Lock()
         self.server: CaptureServer | None = None
-        # Why the server did not answer, in order; kept when it is closed.
-        self.errors: list[BaseException] = []
 
     def open(self) -> CaptureServer:
         """The server, which runs from now on."""
@@ -90,8 +78,7 @@ class ChildProcessCapture:
 
         with self._lock:
             if self.server is None:
-                self.server = CaptureServer(self._answer, is_live=self._is_live)
-                self.errors = self.server.errors
+                self.server = CaptureServer(self._answer, is_live=self._is_live, on_error=self._note_error)
             return self.server
 
     def is_own(self, url: httpx.URL) -> bool:
@@ -99,17 +86,17 @@ class ChildProcessCapture:
         return self.server is not None and str(url).startswith(f"{self.server.url}/")
 
     @contextmanager
-    def forward(self, handle: Handle) -> Iterator[None]:
-        """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
-        offline = self._handle
+    def forward(self, api: EvalAPI) -> Iterator[None]:
+        """Let requests go on to the real APIs where `api`, which sees each, does not answer."""
+        offline = self._api
         if self.server is not None:
             # It may have been started offline, with placeholders for keys.
             self.server.learn_environment()
-        self._handle = handle
+        self._api = api
         try:
             yield
         finally:
-            self._handle = offline
+            self._api = offline
 
     def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request that the server got on to the real API; the stream of the response is not read yet."""
@@ -125,7 +112,10 @@ class ChildProcessCapture:
                 self.server = None
 
     def _answer(self, request: httpx.Request) -> httpx.Response | None:
-        return self._handle(request)
+        return self._api.handle_of_child(request)
+
+    def _note_error(self, error: BaseException) -> None:
+        self._api.errors.append(CaptureError(f"a request of a child process failed: {error}"))
 
 
 class EvalAPI(respx.MockRouter):
@@ -141,10 +131,9 @@ class EvalAPI(respx.MockRouter):
     Attributes:
         log: the requests from all threads, in the order of arrival.
         children: gets what child processes send.
-        unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
         reply_queue: the replies that the test has queued.
-        errors: why requests were neither answered nor sent, in order.
+        errors: why requests were neither answered nor sent, in order; those of child processes too.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
         is_read: whether anybody may read what was sent, here or in respx's `calls`; else built-in providers only
             prepare what they would send.
@@ -165,14 +154,13 @@ class EvalAPI(respx.MockRouter):
         self.allowed_hosts = frozenset(allowed_hosts)
         self.placeholders = placeholders
         self.is_live = is_live
-        self.unanswered: list[str] = []
         self.recording: OpenRecording | None = None
         self.errors: list[BudgetError | CaptureError | ReplayError] = []
         self.was_used = False
         self.is_read = True
         self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
-        self.children = ChildProcessCapture(self.handle_of_child, is_live=is_live or goes_live)
+        self.children = ChildProcessCapture(self, is_live=is_live or goes_live)
         self._process_id = os.getpid()
         self._resources: OfflineResources | None = None
         # Whether a request got a reply that may differ from run to run.
@@ -237,7 +225,6 @@ class EvalAPI(respx.MockRouter):
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()
-        self.unanswered.clear()
         self.errors.clear()
         self.recording = None
         self._has_real_reply = False
@@ -401,8 +388,15 @@ class EvalAPI(respx.MockRouter):
 
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""
-        self.unanswered.append(describe_request(request))
-        return unanswered_message(self.unanswered[-1])
+        description = describe_request(request)
+        method, _, url = description.partition(" ")
+        text = (
+            f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
+            f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
+            "or run with --chatprompt-live"
+        )
+        self.errors.append(CaptureError(text))
+        return text
 
 
 def _find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:

@@ -71,7 +71,7 @@ class LiveCaptureRouter:
         capture.reply_queue.waiting += replies
         with ExitStack() as stack:
             if api is not None:
-                stack.enter_context(api.children.forward(capture.handle_of_child))
+                stack.enter_context(api.children.forward(capture))
                 capture.children = api.children
             with self._lock:
                 self._open.append(capture)

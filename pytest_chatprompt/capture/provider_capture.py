@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
@@ -65,16 +65,19 @@ def _let_send(
 ) -> Exchange:
     """Let a provider send to `api`; what went wrong is raised even if the provider swallows it."""
     __tracebackhide__ = True
-    start, refused, errors, failed = map(len, (api.log, api.unanswered, api.errors, api.children.errors))
+    start, errors = len(api.log), len(api.errors)
     try:
         response = call_provider(provider, request)
         base_url = getattr(provider, "base_url", None)
     finally:
         for error in api.errors[errors:]:
             raise error from None
-        _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-        for failure in api.children.errors[failed:]:
-            raise CaptureError(f"a request of a child process failed: {failure}") from failure
+        raise_if_blocked(attempts)
+        if attempts.loopback and len(api.log) == start:
+            raise CaptureError(
+                f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is "
+                "a model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"
+            ) from None
     sent = tuple(SentRequest.from_httpx(each.request, base_url, each.answered_by) for each in api.log[start:])
     return Exchange(request, response, sent, replies=tuple(api.reply_queue.taken))
 
@@ -129,18 +132,6 @@ def capture_replayed(
     api.recording = recording
     exchange = capture_offline(provider, request, api)
     return exchange._replace(response=with_usage(with_latency(exchange.response, recording), recording))
-
-
-def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttempts, *, is_silent: bool) -> None:
-    """Raise the error of a request that nothing answered, or of another attempt to reach the network."""
-    if unanswered:
-        raise CaptureError(unanswered_message(unanswered[0])) from None
-    raise_if_blocked(attempts)
-    if attempts.loopback and is_silent:
-        raise CaptureError(
-            f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is a "
-            "model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"
-        ) from None
 
 
 # --- providers of one's own

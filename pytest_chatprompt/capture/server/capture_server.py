@@ -150,6 +150,7 @@ class CaptureServer:
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
+        on_error: called with each error, in place of adding it to `errors`.
 
     Attributes:
         url: `http://127.0.0.1:PORT`.
@@ -162,8 +163,10 @@ class CaptureServer:
         *,
         is_live: bool = False,
         environment: Mapping[str, str] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.errors: list[BaseException] = []
+        self._on_error = on_error or self.errors.append
         self._handle = handle
         self._is_live = is_live
         # In a live run this key spends the user's money, so only the child process gets it.
@@ -171,7 +174,7 @@ class CaptureServer:
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
         self._environment_before = dict(self._environment)
-        self._listener = _Listener(self._answer, self.errors.append)
+        self._listener = _Listener(self._answer, self._on_error)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
@@ -250,7 +253,7 @@ class CaptureServer:
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
-            self.errors.append(error)
+            self._on_error(error)
             # SDKs show a 404 at once; others they send again, some of them for minutes.
             return error_reply(404, str(error) or type(error).__name__)
 
