@@ -136,7 +136,7 @@ class OfflineResources:
         if not vendor:
             return None
         for method, path, reply, has_content in _ENDPOINTS:
-            found = path.search(request.url.path) if request.method == method else None
+            found = re.search(path, request.url.path) if request.method == method else None
             if found is not None:
                 return ResourceCall(partial(reply, self, _Call(vendor, request, *found.groups())), has_content)
         return None
@@ -262,23 +262,20 @@ class OfflineResources:
 # What stands before the names of these paths, in the APIs of all vendors.
 _BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
 # Method and path, what replies, and whether the request carries what a model sees.
-_ENDPOINTS: Final = tuple(
-    (method, re.compile(path), reply, has_content)
-    for method, path, reply, has_content in (
-        ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
-        ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
-        ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
-        ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
-        ("POST", r"/moderations/?$", OfflineResources._moderate, True),
-        ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
-        ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
-        ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
-        ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
-        ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
-    )
+_ENDPOINTS: Final = (
+    ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
+    ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
+    ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
+    ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
+    ("POST", r"/moderations/?$", OfflineResources._moderate, True),
+    ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
+    ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
+    ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
+    ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
+    ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
 )
 
 
