@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import respx
@@ -33,15 +33,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.offline_resources import OfflineResources, ResourceCall
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.server.capture_server import CaptureServer
-
-
-# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
-_STATUS: Final = 404
-
-
-def refuse(text: str) -> httpx.Response:
-    """The reply to a request that is refused."""
-    return error_reply(_STATUS, text)
 
 
 @dataclass(slots=True, eq=False)
@@ -275,7 +266,7 @@ class EvalAPI(respx.MockRouter):
             return None
         refusal = self._claim(request)
         if refusal is not None:
-            return refuse(f"{describe_request(request)} {refusal}")
+            return error_reply(f"{describe_request(request)} {refusal}")
         entry = self._log_request(request)
         if self._has_routes_for(request):
             try:
@@ -299,7 +290,7 @@ class EvalAPI(respx.MockRouter):
             response = await replay_or_send(recording, request, send)
         except (BudgetError, ReplayError) as error:
             self.errors.append(error)
-            return refuse(str(error))
+            return error_reply(str(error))
         except (httpx.ConnectError, httpx.ConnectTimeout):
             if recording.is_kept:
                 raise
@@ -313,7 +304,7 @@ class EvalAPI(respx.MockRouter):
         """Answer a request that came to the server; only a live run passes it on."""
         response = run_now(self._handle(request, self.children.send, super().handler))
         if response is None and not self.is_live:
-            return refuse(self._refusal(request))
+            return error_reply(self._refusal(request))
         return response
 
     def _claim(self, request: httpx.Request) -> str | None:
@@ -355,7 +346,7 @@ class EvalAPI(respx.MockRouter):
             reply = self.reply_queue.take(api.accepts, entry.as_sent)
         except CaptureError as error:
             self.errors.append(error)
-            return refuse(str(error))
+            return error_reply(str(error))
         if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"
@@ -372,7 +363,7 @@ class EvalAPI(respx.MockRouter):
             # The reply is not seen here: what comes after the request may hold it.
             self._has_real_reply = True
             return None
-        return refuse(self._refusal(entry.request))
+        return error_reply(self._refusal(entry.request))
 
     def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""

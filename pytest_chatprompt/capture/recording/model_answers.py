@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import httpx
@@ -17,8 +18,6 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording, fi
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
-_FIRST_ERROR = 400
 
 
 class ModelAnswer(NamedTuple):
@@ -66,7 +65,7 @@ def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> P
 
 def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> ProviderResponse | None:
     reply = exchange.reply
-    if reply is None or reply.status >= _FIRST_ERROR:
+    if reply is None or reply.status >= HTTPStatus.BAD_REQUEST:
         return None
     body, response = None, ProviderResponse(text="", usage=read_usage(reply.content))
     # It may be cut off, or no such reply.

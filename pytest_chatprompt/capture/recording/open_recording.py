@@ -8,6 +8,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -35,9 +36,6 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
-
-
-_FIRST_ERROR: Final = 400
 
 
 class RecordingEntry:
@@ -86,7 +84,7 @@ class RecordingEntry:
         """Spend what the request has cost: nothing if the API was not reached, or replied with an error."""
         if self._reservation is None or self._billing is None:
             return
-        if reply.status >= _FIRST_ERROR if reply is not None else not size:
+        if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not size:
             self._reservation.release()
             return
         usage = read_usage({} if reply is None else reply.content)

@@ -254,8 +254,7 @@ class CaptureServer:
             return self.forward(request) if response is None else response
         except BaseException as error:
             self._on_error(error)
-            # SDKs show a 404 at once; others they send again, some of them for minutes.
-            return error_reply(404, str(error) or type(error).__name__)
+            return error_reply(str(error) or type(error).__name__)
 
     def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
         dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
