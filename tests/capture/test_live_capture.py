@@ -8,10 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 import requests
 
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
@@ -110,3 +112,22 @@ def test_nothing_is_captured_afterwards(server: Server) -> None:
         pass
     assert post(server, "/a") == 200
     assert capture.log == []
+
+
+@pytest.mark.parametrize(("is_kept", "answered_by"), [(True, "nothing"), (False, "network")])
+def test_what_cannot_be_sent_on_is_sent_by_its_own_client_unless_the_run_records(
+    is_kept: bool, answered_by: str
+) -> None:
+    recording = OpenRecording(sends=True, is_kept=is_kept)
+    body = {"model": "gpt-5", "messages": []}
+    with new_router().capture(recording=recording) as capture, pytest.raises(httpx.ConnectError):
+        httpx.post("http://127.0.0.1:1/v1/chat/completions", json=body)
+    assert [entry.answered_by for entry in capture.log] == [answered_by]
+
+
+def test_a_reply_that_cannot_tell_whether_it_fits_is_an_error_of_the_capture() -> None:
+    replies = [QueuedReply(Reply("queued"), when=lambda sent: sent.body["input"])]
+    with new_router().capture(replies) as capture:
+        reply = httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "gpt-5", "messages": []})
+    assert reply.status_code == 404
+    assert "raised KeyError: 'input'" in str(capture.errors[0])
