@@ -40,10 +40,7 @@ class MeteredTry:
         """Wait until the request may be sent."""
         context = current_context()
         if not self.limits.is_unlimited:
-            tokens = self._estimated_input()
-            self._started = self.limits.try_start(tokens)
-            if self._started is None:
-                self._started = self.limits.wait_to_start(tokens, self.cancellation, self.deadline)
+            self._started = self.limits.wait_to_start(self._estimated_input(), self.cancellation, self.deadline)
         if context.budget is not None:
             self._reservation = context.budget.reserve(self.prepared.billing, self.cancellation)
         if self._started is not None:

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import respx
 from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, awaited, run_now
+from pytest_chatprompt.capture.clients.interceptor import awaited, run_now
 from pytest_chatprompt.capture.clients.wire import error_reply
 from pytest_chatprompt.capture.guard import find_late_owner, note_sender
 from pytest_chatprompt.capture.reply_queue import ReplyQueue, When
@@ -32,43 +32,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.offline_api import DeclaredReply
     from pytest_chatprompt.capture.offline_resources import OfflineResources, ResourceCall
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-    from pytest_chatprompt.capture.server.capture_server import CaptureServer, Handle
-
-
-# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
-_STATUS: Final = 404
-
-
-def refuse(text: str) -> httpx.Response:
-    """The reply to a request that is refused."""
-    return error_reply(_STATUS, text)
-
-
-def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
-    """Count a request as sent by the test that runs; else, from a fork or a test that has ended, give its refusal."""
-    owner = find_late_owner()
-    if owner is None and os.getpid() == process_id:
-        note_sender()
-        return None
-    if owner is not None:
-        owner.tell(owner.name, f"send {describe_request(request)}")
-        reason = f"is not sent: {owner.name} has started what sends it, and has ended"
-    else:
-        reason = (
-            "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
-            "with the variables of eval_api.environ"
-        )
-    return refuse(f"{describe_request(request)} {reason}")
-
-
-def unanswered_message(description: str) -> str:
-    """The error text for a request that nothing answers."""
-    method, _, url = description.partition(" ")
-    return (
-        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
-        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
-        "or run with --chatprompt-live"
-    )
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 
 @dataclass(slots=True, eq=False)
@@ -92,77 +56,57 @@ class ChildProcessCapture:
         is_live: whether the server may forward requests, at once or later.
     """
 
-    def __init__(self, handle: Handle, *, is_live: bool) -> None:
-        self._handle = handle
+    def __init__(self, api: EvalAPI, *, is_live: bool) -> None:
+        self._api = api
         self._is_live = is_live
         self._lock = threading.Lock()
-        self._server: CaptureServer | None = None
-        # Why the server did not answer, in order; kept when it is closed.
-        self.errors: list[BaseException] = []
+        self.server: CaptureServer | None = None
 
-    @property
-    def url(self) -> str:
-        """The URL of the server: `http://127.0.0.1:PORT`."""
-        return self._open().url
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The variables that point SDKs to the server."""
-        return self._open().environ
-
-    @property
-    def is_open(self) -> bool:
-        """Whether somebody has asked for the server, which is not closed yet."""
-        return self._server is not None
-
-    def is_own(self, url: httpx.URL) -> bool:
-        """Whether a URL is one of the server, which then gets the request by itself."""
-        return self._server is not None and str(url).startswith(f"{self._server.url}/")
-
-    @contextmanager
-    def forward(self, handle: Handle) -> Iterator[None]:
-        """Let requests go on to the real APIs where `handle`, which sees each, returns `None`."""
-        before, offline = len(self.errors), self._handle
-        if self._server is not None:
-            # It may have been started offline, with placeholders for keys.
-            self._server.learn_environment()
-        self._handle = handle
-        try:
-            yield
-        finally:
-            self._handle = offline
-            self.raise_error(before)
-
-    def send(self, request: httpx.Request) -> httpx.Response:
-        """Send a request that the server got on to the real API; the stream of the response is not read yet."""
-        if self._server is None:
-            raise CaptureError("the server that the child process sent to is closed")
-        return self._server.forward(request)
-
-    def raise_error(self, before: int = 0) -> None:
-        """Raise the first error of the server."""
-        for error in self.errors[before:]:
-            raise CaptureError(f"a request of a child process failed: {error}") from error
-
-    def close(self) -> None:
-        """End the server, if there is one."""
-        with self._lock:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
-
-    def _open(self) -> CaptureServer:
+    def open(self) -> CaptureServer:
+        """The server, which runs from now on."""
         # Most runs need no server.
         from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
 
         with self._lock:
-            if self._server is None:
-                self._server = CaptureServer(self._answer, is_live=self._is_live)
-                self.errors = self._server.errors
-            return self._server
+            if self.server is None:
+                self.server = CaptureServer(self._answer, is_live=self._is_live, on_error=self._note_error)
+            return self.server
+
+    def is_own(self, url: httpx.URL) -> bool:
+        """Whether a URL is one of the server, which then gets the request by itself."""
+        return self.server is not None and str(url).startswith(f"{self.server.url}/")
+
+    @contextmanager
+    def forward(self, api: EvalAPI) -> Iterator[None]:
+        """Let requests go on to the real APIs where `api`, which sees each, does not answer."""
+        offline = self._api
+        if self.server is not None:
+            # It may have been started offline, with placeholders for keys.
+            self.server.learn_environment()
+        self._api = api
+        try:
+            yield
+        finally:
+            self._api = offline
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request that the server got on to the real API; the stream of the response is not read yet."""
+        if self.server is None:
+            raise CaptureError("the server that the child process sent to is closed")
+        return self.server.forward(request)
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        with self._lock:
+            if self.server is not None:
+                self.server.close()
+                self.server = None
 
     def _answer(self, request: httpx.Request) -> httpx.Response | None:
-        return self._handle(request)
+        return self._api.handle_of_child(request)
+
+    def _note_error(self, error: BaseException) -> None:
+        self._api.errors.append(CaptureError(f"a request of a child process failed: {error}"))
 
 
 class EvalAPI(respx.MockRouter):
@@ -178,10 +122,9 @@ class EvalAPI(respx.MockRouter):
     Attributes:
         log: the requests from all threads, in the order of arrival.
         children: gets what child processes send.
-        unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
         reply_queue: the replies that the test has queued.
-        errors: why requests were neither answered nor sent, in order.
+        errors: why requests were neither answered nor sent, in order; those of child processes too.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
         is_read: whether anybody may read what was sent, here or in respx's `calls`; else built-in providers only
             prepare what they would send.
@@ -202,14 +145,13 @@ class EvalAPI(respx.MockRouter):
         self.allowed_hosts = frozenset(allowed_hosts)
         self.placeholders = placeholders
         self.is_live = is_live
-        self.unanswered: list[str] = []
         self.recording: OpenRecording | None = None
         self.errors: list[BudgetError | CaptureError | ReplayError] = []
         self.was_used = False
         self.is_read = True
         self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
-        self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
+        self.children = ChildProcessCapture(self, is_live=is_live or goes_live)
         self._process_id = os.getpid()
         self._resources: OfflineResources | None = None
         # Whether a request got a reply that may differ from run to run.
@@ -256,7 +198,7 @@ class EvalAPI(respx.MockRouter):
     def url(self) -> str:
         """The URL of a server on this machine, for clients in other processes: the first call starts it."""
         self.was_used = True
-        return self.children.url
+        return self.children.open().url
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -265,7 +207,7 @@ class EvalAPI(respx.MockRouter):
         Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
         """
         self.was_used = True
-        return self.children.environ
+        return self.children.open().environ
 
     def close(self) -> None:
         """End the server, if there is one."""
@@ -274,7 +216,6 @@ class EvalAPI(respx.MockRouter):
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()
-        self.unanswered.clear()
         self.errors.clear()
         self.recording = None
         self._has_real_reply = False
@@ -306,23 +247,27 @@ class EvalAPI(respx.MockRouter):
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
 
-        return None if self._is_own(request) else run_now(self._handle(request, send, super().handler))
+        return None if self.children.is_own(request.url) else run_now(self._handle(request, send, super().handler))
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
 
-        return None if self._is_own(request) else await self._handle(request, send_async, super().async_handler)
-
-    def _is_own(self, request: httpx.Request) -> bool:
-        """Whether the server has taken a request already, or takes it."""
-        return FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url)
+        return (
+            None
+            if self.children.is_own(request.url)
+            else await self._handle(request, send_async, super().async_handler)
+        )
 
     async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        entry = self._begin(request)
-        if not isinstance(entry, LoggedRequest):
-            return entry
+        # A forked process may send what nobody would capture in this process either.
+        if os.getpid() != self._process_id and self._passes(request):
+            return None
+        refusal = self._claim(request)
+        if refusal is not None:
+            return error_reply(f"{describe_request(request)} {refusal}")
+        entry = self._log_request(request)
         if self._has_routes_for(request):
             try:
                 return await awaited(ask_routes(request))
@@ -331,19 +276,23 @@ class EvalAPI(respx.MockRouter):
                 return None
             except AllMockedAssertionError:
                 pass
-        response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(request) or not self._is_seen(request):
-            return response or self._pass_or_refuse(entry)
+        return self._answer(entry) or await self._send_on(entry, send)
+
+    async def _send_on(self, entry: LoggedRequest, send: Send) -> httpx.Response | None:
+        """Replay or record the reply of the real API, or look at it because a model gives it."""
+        recording, request = self.recording, entry.request
+        if recording is None or not (recording.is_kept or _find_offline_api(request)) or self._passes(request):
+            return self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
 
         try:
-            response = await replay_or_send(self.recording, request, send)
+            response = await replay_or_send(recording, request, send)
         except (BudgetError, ReplayError) as error:
             self.errors.append(error)
-            return refuse(str(error))
+            return error_reply(str(error))
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            if self.recording.is_kept:
+            if recording.is_kept:
                 raise
             # Nothing was sent, and its client may know the way: by a proxy, or by certificates of its own.
             return self._pass_or_refuse(entry)
@@ -351,19 +300,26 @@ class EvalAPI(respx.MockRouter):
         self._has_real_reply = True
         return response
 
-    def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
+    def handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""
         response = run_now(self._handle(request, self.children.send, super().handler))
         if response is None and not self.is_live:
-            return refuse(self._refusal(request))
+            return error_reply(self._refusal(request))
         return response
 
-    def _begin(self, request: httpx.Request) -> LoggedRequest | httpx.Response | None:
-        """Log a request of the test that runs; gives the refusal of another one, or `None` to let it pass."""
-        # A forked process may send what nobody would capture in this process either.
-        if os.getpid() != self._process_id and self._passes(request):
-            return None
-        return claim_or_refuse(request, self._process_id) or self._log_request(request)
+    def _claim(self, request: httpx.Request) -> str | None:
+        """Count a request as sent by the test that runs; else, from a fork or a test that has ended, say why not."""
+        owner = find_late_owner()
+        if owner is not None:
+            owner.tell(owner.name, f"send {describe_request(request)}")
+            return f"is not sent: {owner.name} has started what sends it, and has ended"
+        if os.getpid() != self._process_id:
+            return (
+                "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
+                "with the variables of eval_api.environ"
+            )
+        note_sender()
+        return None
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
@@ -390,7 +346,7 @@ class EvalAPI(respx.MockRouter):
             reply = self.reply_queue.take(api.accepts, entry.as_sent)
         except CaptureError as error:
             self.errors.append(error)
-            return refuse(str(error))
+            return error_reply(str(error))
         if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"
@@ -407,7 +363,7 @@ class EvalAPI(respx.MockRouter):
             # The reply is not seen here: what comes after the request may hold it.
             self._has_real_reply = True
             return None
-        return refuse(self._refusal(entry.request))
+        return error_reply(self._refusal(entry.request))
 
     def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
@@ -421,14 +377,17 @@ class EvalAPI(respx.MockRouter):
         self._resources = self._resources or OfflineResources()
         return self._resources.find(request) or _find_offline_api(request)
 
-    def _is_seen(self, request: httpx.Request) -> bool:
-        """Whether the reply to a request is recorded, or looked at because a model gives it."""
-        return self.recording is not None and (self.recording.is_kept or _find_offline_api(request) is not None)
-
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""
-        self.unanswered.append(describe_request(request))
-        return unanswered_message(self.unanswered[-1])
+        description = describe_request(request)
+        method, _, url = description.partition(" ")
+        text = (
+            f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
+            f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
+            "or run with --chatprompt-live"
+        )
+        self.errors.append(CaptureError(text))
+        return text
 
 
 def _find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:

@@ -321,8 +321,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        # By identity: another one may have the same variables.
-        _guards.allowed_programs[:] = [other for other in _guards.allowed_programs if other is not allowance]
+        _guards.allowed_programs.remove(allowance)
 
 
 def _is_system_query() -> bool:

@@ -97,10 +97,10 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
 def _is_installed(package: str) -> bool:
     """Whether a package can be imported; nothing is, but for the packages around it."""
     try:
-        return find_spec(package) is not None
-    except (ImportError, ValueError):
-        # A module that somebody has put into `sys.modules` by hand has no spec.
-        return sys.modules.get(package) is not None
+        # A module that somebody has put there by hand has no spec.
+        return sys.modules.get(package) is not None or find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 def describe_missing_variable(error: BaseException) -> str:

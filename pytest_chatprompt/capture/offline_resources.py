@@ -7,23 +7,30 @@ ends.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email import message_from_bytes
 from functools import partial
-from typing import Any, Final, NamedTuple
-
-import httpx
-
-from pytest_chatprompt.apis.model_api import CREATED, server_sent_event
+from pytest_chatprompt.apis.model_api import CREATED
+from pytest_chatprompt.apis.model_api import server_sent_event
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_cost import count_characters
+from pytest_chatprompt.capture.prompt_cost import estimate_tokens
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.http.request_body import decode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT
+from typing import Any
+from typing import Final
+from typing import NamedTuple
+import base64
+import hashlib
+import httpx
+import re
+
+
+
+
 
 _TIME: Final = "2025-01-01T00:00:00Z"
 _MODEL: Final = "offline"
@@ -136,7 +143,7 @@ class OfflineResources:
         if not vendor:
             return None
         for method, path, reply, has_content in _ENDPOINTS:
-            found = path.search(request.url.path) if request.method == method else None
+            found = re.search(path, request.url.path) if request.method == method else None
             if found is not None:
                 return ResourceCall(partial(reply, self, _Call(vendor, request, *found.groups())), has_content)
         return None
@@ -265,24 +272,21 @@ class OfflineResources:
 # What stands before the names of these paths, in the APIs of all vendors.
 _BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
 # Method and path, what replies, and whether the request carries what a model sees.
-_ENDPOINTS: Final = tuple(
-    (method, re.compile(path), reply, has_content)
-    for method, path, reply, has_content in (
-        ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
-        ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
-        ("DELETE", rf"{_BASE}/models/(.+?)/?$", OfflineResources._delete_model, False),
-        ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
-        ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
-        ("POST", r"/moderations/?$", OfflineResources._moderate, True),
-        ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
-        ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
-        ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
-        ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
-        ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
-        ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
-    )
+_ENDPOINTS: Final = (
+    ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
+    ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
+    ("DELETE", rf"{_BASE}/models/(.+?)/?$", OfflineResources._delete_model, False),
+    ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
+    ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
+    ("POST", r"/moderations/?$", OfflineResources._moderate, True),
+    ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
+    ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
+    ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
+    ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
+    ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
+    ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
 )
 
 

@@ -41,17 +41,13 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
     with guard_network() as attempts, use_context(_OFFLINE):
         try:
             api.redactor.add_request(provider.credentials(), parsed_url(provider.base_url))
-            exchange = preview_prepared(provider, request)
+            return preview_prepared(provider, request)
         finally:
             raise_if_blocked(attempts)
-    return exchange
 
 
 def preview(
-    provider: Provider | Callable[[ProviderRequest], ProviderResponse],
-    request: ProviderRequest,
-    api: EvalAPI,
-    known: Exchange | None = None,
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
 ) -> Exchange:
     """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline."""
     __tracebackhide__ = True
@@ -62,14 +58,12 @@ def preview(
     with suppress(MissingSettingError):
         # The request has no headers yet, and may hold the key elsewhere.
         api.redactor.add_headers(provider.credentials())
-    return preview_prepared(provider, request, known)
+    return preview_prepared(provider, request)
 
 
-def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Exchange | None = None) -> Exchange:
-    """`preview` for a provider that prepares its requests; gives the objects of `known` if it is the same."""
+def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
+    """`preview` for a provider that prepares its requests."""
     prepared = provider.prepare(request)
     sent = SentRequest.from_httpx(provider.unsigned_request(prepared), provider.base_url, "default")
-    if known is not None and (prepared, (sent,)) == (known.prepared, known.sent):
-        return known._replace(request=request)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -10,9 +10,9 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest, unanswered_message
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
@@ -54,21 +54,32 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
     if isinstance(provider, AgentProvider):
         return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
-    start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
-    errors = len(api.errors)
     context = SendContext(is_offline=True, is_priced=api.recording is not None)
     environment = offline(placeholders=api.placeholders, credentials=credentials)
     with api.intercept(), environment as attempts, use_context(context):
-        try:
-            response = call_provider(provider, request)
-            base_url = getattr(provider, "base_url", None)
-        finally:
-            # Even if the provider swallowed it.
-            for error in api.errors[errors:]:
-                raise error from None
-            _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-            api.children.raise_error(failed)
-    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=tuple(api.reply_queue.taken))
+        return _let_send(provider, request, api, attempts)
+
+
+def _let_send(
+    provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, attempts: ConnectionAttempts
+) -> Exchange:
+    """Let a provider send to `api`; what went wrong is raised even if the provider swallows it."""
+    __tracebackhide__ = True
+    start, errors = len(api.log), len(api.errors)
+    try:
+        response = call_provider(provider, request)
+        base_url = getattr(provider, "base_url", None)
+    finally:
+        for error in api.errors[errors:]:
+            raise error from None
+        raise_if_blocked(attempts)
+        if attempts.loopback and len(api.log) == start:
+            raise CaptureError(
+                f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is "
+                "a model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"
+            ) from None
+    sent = tuple(SentRequest.from_httpx(each.request, base_url, each.answered_by) for each in api.log[start:])
+    return Exchange(request, response, sent, replies=tuple(api.reply_queue.taken))
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
@@ -102,19 +113,9 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         # It sees what is sent, and what models reply.
         recording = recording or OpenRecording(sends=True, is_kept=False)
         recording.budget = budget
-        try:
-            with ExitStack() as stack:
-                passes = (lambda _: False) if api is None else api.children.is_own
-                requests = stack.enter_context(router.capture(replies, passes=passes, recording=recording))
-                if api is not None:
-                    stack.enter_context(api.children.forward(router.handler(api.children.send)))
-                started_at = time.monotonic()
-                response = call_provider(provider, request)
-        finally:
-            # Even if the provider swallowed it.
-            for error in recording.budget_errors:
-                raise error from None
-        exchange = Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
+        with router.capture(replies, recording=recording, api=api) as capture:
+            started_at = time.monotonic()
+            exchange = _let_send(provider, request, capture, ConnectionAttempts())
     response = with_latency(exchange.response, recording, time.monotonic() - started_at)
     return exchange._replace(response=with_usage(response, recording))
 
@@ -131,22 +132,6 @@ def capture_replayed(
     api.recording = recording
     exchange = capture_offline(provider, request, api)
     return exchange._replace(response=with_usage(with_latency(exchange.response, recording), recording))
-
-
-def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[SentRequest, ...]:
-    return tuple(SentRequest.from_httpx(entry.request, base_url, entry.answered_by) for entry in entries)
-
-
-def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttempts, *, is_silent: bool) -> None:
-    """Raise the error of a request that nothing answered, or of another attempt to reach the network."""
-    if unanswered:
-        raise CaptureError(unanswered_message(unanswered[0])) from None
-    raise_if_blocked(attempts)
-    if attempts.loopback and is_silent:
-        raise CaptureError(
-            f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is a "
-            "model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"
-        ) from None
 
 
 # --- providers of one's own

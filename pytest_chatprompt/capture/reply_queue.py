@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -88,12 +89,14 @@ class ReplyQueue:
         """Queue a reply.
 
         Raises:
-            ValueError, TypeError: `when` is neither a text nor a function.
+            ValueError, TypeError: `when` is neither a text nor an ordinary function.
         """
         if when == "":
             raise ValueError("when is an empty text, which every request holds; leave it out")
         if when is not None and not isinstance(when, str) and not callable(when):
             raise TypeError(f"when must be a text that the request holds, or a function of the request, not {when!r}")
+        if inspect.iscoroutinefunction(when):
+            raise TypeError("when is an async function, which nobody awaits here; make it an ordinary one")
         with self._lock:
             self.waiting.append(QueuedReply(reply, len(self.waiting) + len(self.taken) + 1, when))
 
@@ -106,14 +109,18 @@ class ReplyQueue:
             CaptureError: a function of the test has failed.
         """
         with self._lock:
-            if not self.waiting:
-                return None
-            sent = describe()
-            for queued in sorted(self.waiting, key=lambda each: each.when is None):
-                if accepts(queued.reply) and queued.fits(sent):
-                    self.waiting.remove(queued)
-                    self.taken.append(queued)
-                    return queued.reply
+            waiting = sorted(self.waiting, key=lambda each: each.when is None)
+        if not waiting:
+            return None
+        sent = describe()
+        for queued in waiting:
+            # Without the lock: a function of the test may send a request itself.
+            if accepts(queued.reply) and queued.fits(sent):
+                with self._lock:
+                    if queued in self.waiting:
+                        self.waiting.remove(queued)
+                        self.taken.append(queued)
+                        return queued.reply
         return None
 
     def describe_waiting(self) -> str:

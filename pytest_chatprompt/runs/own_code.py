@@ -83,7 +83,6 @@ class OwnCodeCapture:
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
         self._owner = running_owner() or Owner(item.nodeid, tell)
-        self._reported_errors = 0
         self._checked_requests = 0
         self.findings: list[Finding] = []
         # The variables of this process before the test, and those that it has during the test.
@@ -206,8 +205,6 @@ class OwnCodeCapture:
         Returns:
             What to report; `""` if nothing is wrong.
         """
-        from pytest_chatprompt.capture.eval_api import unanswered_message  # noqa: PLC0415
-
         has_passed = call.excinfo is None
         if call.when == "setup" and has_passed:
             # The test may still go on without it; the next phase reports it.
@@ -215,21 +212,15 @@ class OwnCodeCapture:
         text = ""
         if self.api.errors:
             text = str(self.api.errors[0])
-        elif self.api.unanswered:
-            text = unanswered_message(self.api.unanswered[0])
         elif self._attempts.blocked:
             target = self._attempts.blocked[0]
             text = (
                 f"a connection to {target} was blocked{self._attempts.callers[target].describe()}: eval_api answers "
                 "HTTP requests only; add the host to chatprompt_allowed_hosts if the test may reach it"
             )
-        elif errors := self.api.children.errors[self._reported_errors :]:
-            text = f"a request of a child process failed: {errors[0]}"
         elif has_passed and call.when == "teardown" and self.has_passed:
             # Not earlier: the tear-down of a fixture may have taken one.
             text = self.api.reply_queue.describe_waiting()
-        self._reported_errors = len(self.api.children.errors)
         self.api.errors.clear()
-        self.api.unanswered.clear()
         self._attempts.blocked.clear()
         return text

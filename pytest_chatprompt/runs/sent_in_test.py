@@ -47,7 +47,7 @@ def why_in_its_test(  # noqa: PLR0913 - what is known of a case
         return why
     if not compared.sent:
         return "their provider makes no HTTP request that could be compared in advance"
-    if api.children.is_open:
+    if api.children.server is not None:
         return "their provider needs eval_api, which ends with each of them"
     if not is_alone:
         return "their provider is your own, and may need fixtures that end with each of them: give them session scope"

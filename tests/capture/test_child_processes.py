@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.clients.interceptor import let_pass
-from pytest_chatprompt.capture.eval_api import ChildProcessCapture, EvalAPI
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
@@ -127,16 +127,16 @@ def test_errors_stay_when_it_is_closed() -> None:
     def refuse(_: httpx.Request) -> httpx.Response:
         raise KeyError("mine")
 
-    children = ChildProcessCapture(refuse, is_live=False)
-    assert children.errors == []
-    children.close()
+    api = EvalAPI()
+    api.route().mock(side_effect=refuse)
+    api.close()
     with offline():
-        assert httpx.post(f"{children.url}/openai/v1/chat/completions", json=BODY).status_code == 404
-    children.close()
-    assert list(map(str, children.errors)) == ["'mine'"]
+        assert httpx.post(f"{api.url}/openai/v1/chat/completions", json=BODY).status_code == 404
+    api.close()
+    assert list(map(str, api.errors)) == ["a request of a child process failed: 'mine'"]
 
 
 def test_a_closed_server_sends_nothing_on() -> None:
-    children = ChildProcessCapture(lambda _: None, is_live=True)
+    api = EvalAPI(is_live=True)
     with pytest.raises(CaptureError, match="the server that the child process sent to is closed"):
-        children.send(httpx.Request("GET", "https://api.openai.com/v1/models"))
+        api.children.send(httpx.Request("GET", "https://api.openai.com/v1/models"))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import io
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import anthropic
-import httpx
-import openai
-import pytest
 from google import genai
-
+from pathlib import Path
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from tests.capture.clients.echo_server import EchoServer
+from typing import Any
+import anthropic
+import asyncio
+import base64
+import httpx
+import io
+import openai
+import pytest
+
+
+
+
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # What text editors and parsers of mail would change.
@@ -32,7 +34,7 @@ def api() -> Iterator[EvalAPI]:
 
 def endpoints(api: EvalAPI) -> list[str]:
     assert {sent.answered_by for sent in api.sent} <= {"default"}
-    assert api.unanswered == []
+    assert api.errors == []
     return [sent.endpoint for sent in api.sent]
 
 
@@ -271,7 +273,7 @@ def test_what_only_looks_like_it_needs_a_route(api: EvalAPI, method: str, url: s
     reply = httpx.request(method, url)
     assert reply.status_code == 404
     assert f"nothing answers {method} {url} offline" in reply.text
-    assert api.unanswered == [f"{method} {url}"]
+    assert [str(error).partition(" offline;")[0] for error in api.errors] == [f"nothing answers {method} {url}"]
 
 
 @pytest.mark.usefixtures("api")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -121,9 +122,35 @@ def test_a_function_that_fails_refuses_the_request_and_is_told() -> None:
     assert [str(error) for error in api.errors] == [message]
 
 
+def test_a_function_may_itself_send_a_request() -> None:
+    api = EvalAPI()
+    api.reply("yes", when="classify")
+    api.reply("for Ada", when=lambda sent: "Ada" in sent.question and ask("classify") == "yes")
+    with api.intercept(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(ask, "Ada").result(timeout=60) == "for Ada"
+
+
+def test_a_reply_goes_to_one_of_the_requests_that_it_fits_at_once() -> None:
+    api = EvalAPI()
+    together = threading.Barrier(2)
+
+    def fits(_: SentRequest) -> bool:
+        together.wait(60)
+        return True
+
+    api.reply("one", when=fits)
+    with api.intercept(), ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(ask, ["Ada", "Grace"])) == ["(offline)", "one"]
+
+
+async def is_async(sent: SentRequest) -> bool:
+    return "Ada" in sent.question
+
+
 @pytest.mark.parametrize(
     ("when", "error", "text"),
     [
+        (is_async, TypeError, "when is an async function, which nobody awaits here; make it an ordinary one"),
         ("", ValueError, "when is an empty text, which every request holds; leave it out"),
         (3, TypeError, "when must be a text that the request holds, or a function of the request, not 3"),
         (["Ada"], TypeError, r"when must be a text .*, not \['Ada'\]"),

@@ -146,10 +146,6 @@ class _ImportWatcher(importlib.abc.MetaPathFinder):
         loader.exec_module = exec_module
 
 
-# The extension of an httpx request that was captured before: interceptors have to let it pass.
-FORWARDED_EXTENSION: Final = "chatprompt_forwarded"
-
-
 class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""
 

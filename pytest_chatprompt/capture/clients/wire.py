@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, BinaryIO, Final
 
 import httpx
+
+from pytest_chatprompt.providers.http.client import parsed_url
 
 CLIENT_EXTENSION: Final = "client"
 
@@ -23,16 +24,9 @@ def build_request(  # noqa: PLR0913, PLR0917 - what a request has
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
     all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
-    request = httpx.Request(method, parse_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
+    request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
     request.read()
     return request
-
-
-# Parsing takes longer than all the rest, and a client sends to the same few URLs.
-@lru_cache(maxsize=256)
-def parse_url(url: str) -> httpx.URL:
-    """Parse a URL."""
-    return httpx.URL(url)
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
@@ -142,12 +136,13 @@ class RawReply:
         return b"%x\r\n%s\r\n" % (len(chunk), chunk) if chunk and self._is_chunked else chunk
 
 
-def error_reply(status: int, text: str) -> httpx.Response:
+def error_reply(text: str) -> httpx.Response:
     """A reply with an error, in a shape that the SDKs of all vendors show."""
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
+    # SDKs show a 404 at once; after an exception and most other errors they send again, some of them for minutes.
     # Clients that do not read the body show the reason.
-    return httpx.Response(status, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})
+    return httpx.Response(404, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})
 
 
 def parse_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]], bytes]:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
-
-import httpx
-
-from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
-from pytest_chatprompt.apis.table import chat_providers, find_api
+from http import HTTPStatus
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import ModelAPI
+from pytest_chatprompt.apis.model_api import read_usage
+from pytest_chatprompt.apis.table import chat_providers
+from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.open_recording import find_billing
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import NamedTuple
+import httpx
+import math
 
-_FIRST_ERROR = 400
+
+
+
 
 
 class ModelAnswer(NamedTuple):
@@ -30,13 +41,11 @@ class ModelAnswer(NamedTuple):
 def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
     """What became of each request to an API of a model, in the order of the requests."""
     answers = []
-    for request, taken in tuple(recording.requests):
+    for request, entry in tuple(recording.requests):
         api = find_offline_api(request)
         if api is not None:
-            is_replayed = isinstance(taken, RecordedExchange)
-            exchange = taken if isinstance(taken, RecordedExchange) else taken.exchange
-            response = None if exchange is None else _read(api, request, exchange)
-            answers.append(ModelAnswer(response, is_replayed))
+            response = None if entry.exchange is None else _read(api, request, entry.exchange)
+            answers.append(ModelAnswer(response, entry.replayed is not None))
     return answers
 
 
@@ -67,7 +76,7 @@ def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> P
 
 def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> ProviderResponse | None:
     reply = exchange.reply
-    if reply is None or reply.status >= _FIRST_ERROR:
+    if reply is None or reply.status >= HTTPStatus.BAD_REQUEST:
         return None
     body, response = None, ProviderResponse(text="", usage=read_usage(reply.content))
     # It may be cut off, or no such reply.

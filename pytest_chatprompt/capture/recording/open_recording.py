@@ -2,60 +2,77 @@
 
 from __future__ import annotations
 
-import copy
-import threading
-import time
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections import defaultdict
+from collections import deque
+from collections.abc import AsyncIterator
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
-
-import httpx
-
+from http import HTTPStatus
 from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
-from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
+from pytest_chatprompt.capture.clients.interceptor import awaited
+from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.prompt_cost import estimate_tokens
-from pytest_chatprompt.capture.recording.recorded_exchange import (
-    Mask,
-    RecordedExchange,
-    RecordedReply,
-    RecordedRequest,
-    recorded_request,
-    rounded,
-)
+from pytest_chatprompt.capture.recording.recorded_exchange import Mask
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
+from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request
+from pytest_chatprompt.capture.recording.recorded_exchange import rounded
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import BudgetError, ReplayError
-from pytest_chatprompt.providers.context import Budget, Reservation, current_context
-from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
+from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.providers.context import Budget
+from pytest_chatprompt.providers.context import Reservation
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.http.client import trusted_certificates
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.prices import Billing
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import Final
+from typing import TYPE_CHECKING
+import copy
+import httpx
+import threading
+import time
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
 
 
-_FIRST_ERROR: Final = 400
 
 
-class PendingReply:
-    """The place of a reply in a recording, from when its request is sent until the reply is there.
+
+
+
+class RecordingEntry:
+    """A request with its reply, which was recorded earlier or is about to come.
 
     Attributes:
+        replayed: what was recorded earlier; `None` if the request is sent.
         exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
     """
 
-    def __init__(self, request: RecordedRequest) -> None:
+    def __init__(self, request: RecordedRequest, replayed: RecordedExchange | None = None) -> None:
+        self.replayed = self.exchange = replayed
+        self.is_repeated = False
         self._request = request
         self._started_at = time.monotonic()
         self._billing: Billing | None = None
         self._reservation: Reservation | None = None
         self._sent_bytes = 0
-        self.exchange: RecordedExchange | None = None
-        self.is_repeated = False
+
+    @property
+    def replayed_reply(self) -> RecordedReply | None:
+        """The reply that was recorded earlier."""
+        return None if self.replayed is None else self.replayed.reply
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
         """Reserve a part of the budget of the run for the request, which is about to be sent."""
@@ -80,7 +97,7 @@ class PendingReply:
         """Spend what the request has cost: nothing if the API was not reached, or replied with an error."""
         if self._reservation is None or self._billing is None:
             return
-        if reply.status >= _FIRST_ERROR if reply is not None else not size:
+        if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not size:
             self._reservation.release()
             return
         usage = read_usage({} if reply is None else reply.content)
@@ -105,7 +122,6 @@ class OpenRecording:
         is_kept: whether replies are recorded, or only seen.
         requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
-        budget_errors: why requests were not sent, in order.
     """
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
@@ -121,7 +137,7 @@ class OpenRecording:
     ) -> None:
         self.sends = sends
         self.is_kept = is_kept
-        self.requests: list[tuple[httpx.Request, RecordedExchange | PendingReply]] = []
+        self.requests: list[tuple[httpx.Request, RecordingEntry]] = []
         self.others = others
         self.base_url = base_url
         self._mask = mask
@@ -129,11 +145,10 @@ class OpenRecording:
         # By the hash of the request, and whether it has the reply to that or the answer of an agent.
         self._waiting: dict[tuple[str, bool], deque[RecordedExchange]] = defaultdict(deque)
         self.budget: Budget | None = None
-        self.budget_errors: list[BudgetError] = []
         for exchange in recorded:
             self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
         # What was replayed or sent, in the order of the requests.
-        self._entries: list[RecordedExchange | PendingReply] = []
+        self._entries: list[RecordingEntry] = []
         self._parts: list[OpenRecording] = []
         self._lock = threading.RLock()
 
@@ -143,7 +158,7 @@ class OpenRecording:
         That comes after what this recording itself did, in the order in which the parts were made.
         """
         part = copy.copy(self)
-        part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
+        part.base_url, part._entries, part._parts = base_url, [], []
         with self._lock:
             self._parts.append(part)
         return part
@@ -152,60 +167,53 @@ class OpenRecording:
         """A request as it is hashed and recorded."""
         return SentRequest.from_httpx(request, self.base_url)
 
-    def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordedReply | PendingReply:
+    def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordingEntry:
         """Take the recorded reply to a request, or else a place for the reply that is about to come.
 
         The `request` of a client is noted in `requests`.
         """
         recorded = recorded_request(sent, self._mask)
         with self._lock:
-            taken: RecordedExchange | PendingReply | None = self._take(recorded.sha256, is_reply=True)
-            if taken is None and self.sends:
-                taken = PendingReply(recorded)
-                self._entries.append(taken)
-            if taken is not None and request is not None:
-                self.requests.append((request, taken))
-        if isinstance(taken, RecordedExchange) and taken.reply is not None:
-            return taken.reply
-        if isinstance(taken, PendingReply):
-            return taken
-        raise ReplayError(self._describe_missing(sent))
+            waiting = self._waiting.get((recorded.sha256, True))
+            if not (waiting or self.sends):
+                raise ReplayError(self._describe_missing(sent))
+            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None)
+            self._entries.append(entry)
+            if request is not None:
+                self.requests.append((request, entry))
+        return entry
 
     def take_response(self, sha256: str) -> RecordedExchange | None:
         """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none."""
-        return self._take(sha256, is_reply=False)
-
-    def _take(self, sha256: str, *, is_reply: bool) -> RecordedExchange | None:
         with self._lock:
-            waiting = self._waiting.get((sha256, is_reply))
+            waiting = self._waiting.get((sha256, False))
             if not waiting:
                 return None
             exchange = waiting.popleft()
-            self._entries.append(exchange)
+            self._entries.append(RecordingEntry(exchange.request, exchange))
         return exchange
 
     def add_response(self, exchange: RecordedExchange) -> None:
         """Keep the new answer of what sends no HTTP requests of its own."""
-        pending = PendingReply(exchange.request)
-        pending.exchange = exchange
+        entry = RecordingEntry(exchange.request)
+        entry.exchange = exchange
         with self._lock:
-            self._entries.append(pending)
+            self._entries.append(entry)
 
     def forget_new(self) -> None:
         """Do not record the replies that were taken so far."""
         with self._lock:
             for entry in self._entries:
-                if isinstance(entry, PendingReply):
+                if entry.replayed is None:
                     entry.exchange, entry.is_repeated = None, True
 
-    def _all_entries(self) -> list[RecordedExchange | PendingReply]:
+    def _all_entries(self) -> list[RecordingEntry]:
         with self._lock:
             return [*self._entries, *(entry for part in self._parts for entry in part._all_entries())]
 
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
-        entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._all_entries()]
-        return tuple(entry for entry in entries if entry is not None)
+        return tuple(entry.exchange for entry in self._all_entries() if entry.exchange is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
         """The recorded exchanges that no request asked for."""
@@ -215,18 +223,17 @@ class OpenRecording:
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
         """The exchanges that were replayed."""
-        return tuple(entry for entry in self._all_entries() if isinstance(entry, RecordedExchange))
+        return tuple(entry.replayed for entry in self._all_entries() if entry.replayed is not None)
 
     @property
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
-        pending = [entry for entry in self._all_entries() if isinstance(entry, PendingReply)]
-        return sum(entry.exchange is None and not entry.is_repeated for entry in pending)
+        return sum(entry.exchange is None and not entry.is_repeated for entry in self._all_entries())
 
     @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
-        return sum(isinstance(entry, PendingReply) for entry in self._all_entries())
+        return sum(entry.replayed is None for entry in self._all_entries())
 
 
 # SDKs wait that long by default.
@@ -269,34 +276,30 @@ def _copy(request: httpx.Request) -> httpx.Request:
 
 async def replay_or_send(recording: OpenRecording, request: httpx.Request, send: Send) -> httpx.Response:
     """Answer a request, whose body has been read; `send` gives a response whose stream is not read yet."""
-    reply = recording.take(recording.read_request(request), request)
-    if isinstance(reply, RecordedReply):
-        return reply.to_response(request)
-    try:
-        reply.meter(recording.budget, request)
-    except BudgetError as error:
-        recording.budget_errors.append(error)
-        raise
+    entry = recording.take(recording.read_request(request), request)
+    if entry.replayed_reply is not None:
+        return entry.replayed_reply.to_response(request)
+    entry.meter(recording.budget, request)
     try:
         response = await awaited(send(request))
     except BaseException:
-        reply.fail()
+        entry.fail()
         raise
-    return _forwarded(request, response, reply)
+    return _forwarded(request, response, entry)
 
 
 def replay_or_post(
     recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
 ) -> httpx.Response:
     """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass."""
-    reply = recording.take(recording.read_request(request))
-    if isinstance(reply, RecordedReply):
-        return reply.to_response(request)
+    entry = recording.take(recording.read_request(request))
+    if entry.replayed_reply is not None:
+        return entry.replayed_reply.to_response(request)
     response = post()
     # A built-in provider sends again after such a status: only the last reply counts.
-    reply.is_repeated = is_retryable_status(response.status_code)
-    if not reply.is_repeated:
-        reply.finish(response.status_code, response.headers.get("content-type", ""), response.content)
+    entry.is_repeated = is_retryable_status(response.status_code)
+    if not entry.is_repeated:
+        entry.finish(response.status_code, response.headers.get("content-type", ""), response.content)
     return response
 
 
@@ -319,19 +322,19 @@ _DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-enc
 _LAST_EVENT: Final = b"data: [DONE]"
 
 
-def _forwarded(request: httpx.Request, response: httpx.Response, pending: PendingReply) -> httpx.Response:
+def _forwarded(request: httpx.Request, response: httpx.Response, entry: RecordingEntry) -> httpx.Response:
     """A response that is recorded while its client reads it."""
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
-    stream = _RecordingStream(response, pending)
+    stream = _RecordingStream(response, entry)
     return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
 
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
 
-    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
+    def __init__(self, response: httpx.Response, entry: RecordingEntry) -> None:
         self._response = response
-        self._pending = pending
+        self._entry = entry
         self._chunks: list[bytes] = []
         self._size = 0
         # It broke off, or is too long.
@@ -364,7 +367,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield
         except Exception:
             self._is_broken = True
-            self._pending.fail(self._size or 1)
+            self._entry.fail(self._size or 1)
             raise
 
     def _add(self, chunk: bytes) -> bytes:
@@ -378,16 +381,16 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def _finish(self, *, is_complete: bool) -> None:
         """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
-        if self._pending.exchange is not None:
+        if self._entry.exchange is not None:
             return
         if self._is_broken or not (is_complete or self._chunks):
-            self._pending.fail(self._size or 1)
+            self._entry.fail(self._size or 1)
             return
         body = b"".join(self._chunks)
         # OpenAI's SDK reads no further than this, which is the end.
         is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
         content_type = self._response.headers.get("content-type", "")
-        self._pending.finish(self._response.status_code, content_type, body, is_complete=is_complete)
+        self._entry.finish(self._response.status_code, content_type, body, is_complete=is_complete)
 
 
 def billing_of(request: httpx.Request) -> Billing | None:

@@ -41,28 +41,32 @@ _KEYS: Final = _set("apikey apikeys pat pats auth authorization sig signature sa
 _KEY_ENDING: Final = re.compile(r".*(?:api|access|secret|private|account|subscription|auth)keys?")
 _CERTAIN_IN_BODIES: Final = (_PHRASES - {"pass", "token", "tokens"}) | {"apikey", "apikeys", "authorization"}
 # What stands in front of `key` and `token`, and makes a secret of it in any context.
-_SECRET_KEYS: Final = _set(
-    "access account admin api app auth client encryption functions license master private secret service signing"
-    " storage subscription"
-)
-_SECRET_TOKENS: Final = _set(
-    "access api app auth authorization bearer bot csrf github gitlab hf id jwt oauth personal private refresh"
-    " secret security service session slack user xsrf"
-)
+_MAKES_SECRET: Final = {
+    "key": _set(
+        "access account admin api app auth client encryption functions license master private secret service signing"
+        " storage subscription"
+    ),
+    "token": _set(
+        "access api app auth authorization bearer bot csrf github gitlab hf id jwt oauth personal private refresh"
+        " secret security service session slack user xsrf"
+    ),
+}
 # What makes something else of it: a key of data, a public key, a token of a text or a page.
-_HARMLESS_KEYS: Final = _set(
-    "cache foreign gpg group hash idempotency index object partition pgp primary public range routing row shard sort"
-    " unique websocket"
-)
-_HARMLESS_TOKENS: Final = _set(
-    "batch bos cached change cls completion context continuation cursor delta eos first idempotency input last mask max"
-    " min n new next num output pad page pagination paging per prefix prev previous progress prompt reasoning resume"
-    " resumption scroll sep skip special start starting stop suffix sync thinking total unk"
-)
+_MAKES_DATA: Final = {
+    "key": _set(
+        "cache foreign gpg group hash idempotency index object partition pgp primary public range routing row shard"
+        " sort unique websocket"
+    ),
+    "token": _set(
+        "batch bos cached change cls completion context continuation cursor delta eos first idempotency input last mask"
+        " max min n new next num output pad page pagination paging per prefix prev previous progress prompt reasoning"
+        " resume resumption scroll sep skip special start starting stop suffix sync thinking total unk"
+    ),
+}
 # Both in one word: `nextpagetoken`. Shorter words may end another one.
 _MIN_ENDING: Final = 4
 _HARMLESS_ENDING: Final = re.compile(
-    rf".*(?:{'|'.join(word for word in _HARMLESS_TOKENS if len(word) >= _MIN_ENDING)})tokens?"
+    rf".*(?:{'|'.join(word for word in _MAKES_DATA['token'] if len(word) >= _MIN_ENDING)})tokens?"
 )
 # At the end of a name these words say that it is about a secret, and does not hold it: TOKEN_URL, KEY_ID.
 _ABOUT_SECRETS: Final = _set(
@@ -100,15 +104,11 @@ def kind_of_variable(name: str) -> SecretKind | None:
     if not words or words[-1] in _ABOUT_SECRETS or name in _OTHER_NAMES:
         return None
     before, last = words[-2] if len(words) > 1 else "", words[-1]
-    if (
-        (last in ("token", "tokens") and before in _HARMLESS_TOKENS)
-        or (last in ("key", "keys") and before in _HARMLESS_KEYS)
-        or _HARMLESS_ENDING.fullmatch(last)
-    ):
+    if before in _MAKES_DATA.get(last.removesuffix("s"), ()) or _HARMLESS_ENDING.fullmatch(last):
         return None
     if any(word in _PHRASES or _PHRASE_ENDING.fullmatch(word) for word in words):
         return SecretKind.PHRASE
-    is_pair = any(one in _SECRET_KEYS and two in ("key", "keys") for one, two in pairwise(words))
+    is_pair = any(one in _MAKES_SECRET["key"] and two in ("key", "keys") for one, two in pairwise(words))
     if is_pair or last in _KEYS or any(_KEY_ENDING.fullmatch(word) for word in words):
         return SecretKind.KEY
     return SecretKind.UNCERTAIN if last in ("key", "keys") else None
@@ -127,13 +127,11 @@ def kind_of_key(name: str) -> SecretKind | None:
     if kind is None or words[-1] == "signature":
         return None
     before, last = words[-2] if len(words) > 1 else "", words[-1]
-    if last in ("token", "tokens"):
-        return kind if before in _SECRET_TOKENS else SecretKind.UNCERTAIN
-    is_certain = (
-        last in _CERTAIN_IN_BODIES
-        or (before in _SECRET_KEYS and last in ("key", "keys"))
-        or any(pattern.fullmatch(last) for pattern in (_PHRASE_ENDING, _KEY_ENDING))
-    )
+    noun = last.removesuffix("s")
+    if noun in _MAKES_SECRET:
+        is_certain = before in _MAKES_SECRET[noun]
+    else:
+        is_certain = last in _CERTAIN_IN_BODIES or any(each.fullmatch(last) for each in (_PHRASE_ENDING, _KEY_ENDING))
     return kind if is_certain else SecretKind.UNCERTAIN
 
 

@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -62,43 +62,24 @@ class FoundSecret(NamedTuple):
 def secret_forms(secret: str) -> tuple[str, ...]:
     """The ways in which a secret may be written."""
     plain = secret.strip()
-    data = _bytes(plain)
+    data = plain.encode(errors="surrogatepass")
     forms = [plain]
     for _ in range(_LEVELS_OF_ESCAPES):
-        forms = list(dict.fromkeys([*forms, *(escaped for form in forms for escaped in _escaped(form))]))
-    forms.append(repr(data)[2:-1])
+        written = [(json.dumps(form), json.dumps(form, ensure_ascii=False), repr(form)) for form in forms]
+        forms += [text[1:-1] for texts in written for text in texts]
+    encoded = [data]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
         # the last character may belong to what surrounds it, too.
         text = base64.b64encode(bytes(offset) + data).decode("ascii")
         certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
-        forms += [certain, certain.replace("+", "-").replace("/", "_"), *_percent_encoded(certain.encode())]
-    forms += [*_percent_encoded(data), quote_plus(data)]
+        forms += [certain, certain.replace("+", "-").replace("/", "_")]
+        encoded.append(certain.encode())
+    for each in encoded:
+        quoted = [quote(each, safe=safe) for safe in _SAFE_CHARACTERS]
+        forms += [*quoted, *(_PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text) for text in quoted)]
+    forms.append(quote_plus(data))
     return tuple(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH)
-
-
-def _escaped(text: str) -> Iterator[str]:
-    yield json.dumps(text)[1:-1]
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
-    for write in (repr, ascii):
-        yield write(text)[1:-1]
-        # Beside a double quote a single one is escaped.
-        yield write(f'"{text}')[2:-1]
-
-
-def _percent_encoded(data: bytes) -> Iterator[str]:
-    for safe in _SAFE_CHARACTERS:
-        text = quote(data, safe=safe)
-        yield text
-        yield _PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text)
-
-
-def _bytes(text: str) -> bytes:
-    """The bytes of a text; a variable that is not valid UTF-8 keeps its own, and half a surrogate pair is encoded."""
-    try:
-        return text.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
 
 
 class SecretForms:

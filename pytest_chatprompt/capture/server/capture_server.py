@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
 from pytest_chatprompt.capture.clients.wire import RawReply, error_reply, unchunked
 from pytest_chatprompt.capture.guard import allow_programs
+from pytest_chatprompt.capture.recording.open_recording import send
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.table import (
     REDIRECTED_APIS,
@@ -129,8 +129,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the test sees the requests."""
 
 
-# Agents wait long for an answer, and give up by themselves.
-_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"
 # The extension of a request that says where it was meant to go.
 _TARGET: Final = "chatprompt_target"
@@ -152,6 +150,7 @@ class CaptureServer:
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
+        on_error: called with each error, in place of adding it to `errors`.
 
     Attributes:
         url: `http://127.0.0.1:PORT`.
@@ -164,8 +163,10 @@ class CaptureServer:
         *,
         is_live: bool = False,
         environment: Mapping[str, str] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.errors: list[BaseException] = []
+        self._on_error = on_error or self.errors.append
         self._handle = handle
         self._is_live = is_live
         # In a live run this key spends the user's money, so only the child process gets it.
@@ -173,11 +174,8 @@ class CaptureServer:
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
         self._environment_before = dict(self._environment)
-        self._listener = _Listener(self._answer, self.errors.append)
+        self._listener = _Listener(self._answer, self._on_error)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
-        # Made for the first request that is forwarded.
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
         self._cleanup.callback(self._listener.close)
@@ -203,12 +201,8 @@ class CaptureServer:
                 "add a route to eval_api, or run with --chatprompt-live"
             )
         prepared = self._prepare(request, request.extensions[_TARGET])
-        with self._lock:
-            if self._client is None:
-                limits = httpx.Limits(max_connections=None)
-                self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, follow_redirects=False)
         try:
-            return self._client.send(prepared, stream=True)
+            return send(prepared)
         except httpx.HTTPError as error:
             raise CaptureError(
                 f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
@@ -222,7 +216,8 @@ class CaptureServer:
                 f"{describe_request(request)} cannot be sent on, since its path names no API; "
                 f"it must begin with the name of one: {names}"
             )
-        environment = self._find_environment()
+        self.learn_environment()
+        environment = self._environment_before
         url = find_real_url(target, environment, self.url)
         if url is None:
             raise CaptureError(
@@ -246,19 +241,11 @@ class CaptureServer:
             headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
             query = url.query.replace(placeholder, quote(key, safe="").encode())
             url = url.copy_with(query=query) if query else url
-        return httpx.Request(
-            request.method,
-            url,
-            headers=headers,
-            content=request.content,
-            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
-        )
+        return httpx.Request(request.method, url, headers=headers, content=request.content)
 
     def close(self) -> None:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
         self._cleanup.close()
-        if self._client is not None:
-            self._client.close()
 
     def _answer(self, received: _Handler, body: bytes) -> httpx.Response:
         try:
@@ -266,9 +253,8 @@ class CaptureServer:
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
-            self.errors.append(error)
-            # SDKs show a 404 at once; others they send again, some of them for minutes.
-            return error_reply(404, str(error) or type(error).__name__)
+            self._on_error(error)
+            return error_reply(str(error) or type(error).__name__)
 
     def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
         dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
@@ -281,13 +267,6 @@ class CaptureServer:
             content=body,
             extensions={_TARGET: target},
         )
-
-    def _find_environment(self) -> Mapping[str, str]:
-        """The variables of this process; one that points to this server has its earlier value."""
-        return {
-            name: self._environment_before.get(name, "") if self._is_own(value) else value
-            for name, value in self._environment.items()
-        }
 
     def _is_own(self, value: str) -> bool:
         return value == self._placeholder or value.startswith(self.url)

@@ -213,12 +213,12 @@ def find_target(target: str, server_url: str) -> Target:
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
         url = httpx.URL(path) if "://" in path else httpx.URL(server_url)
         return Target(None, path, url)
-    name, separator, rest = path[1:].partition("/")
-    name, question_mark, query = name.partition("?")
+    path, question_mark, query = path.partition("?")
+    name, _, rest = path[1:].partition("/")
     api = _BY_NAME.get(name)
     if api is None:
-        return Target(None, path, _join(server_url, path))
-    path = f"/{rest}" if separator and not question_mark else f"/{question_mark}{query}{separator}{rest}"
+        return Target(None, target, _join(server_url, f"{path}{question_mark}{query}"))
+    path = f"/{rest}{question_mark}{query}"
     return Target(api, path, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path))
 
 

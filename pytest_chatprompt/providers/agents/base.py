@@ -9,8 +9,7 @@ import copy
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpack
@@ -91,12 +90,7 @@ class AgentProvider(ABC):
     executable_hint: ClassVar[str] = "pass executable=..."
     keep_detached: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        executable: str,
-        **settings: Unpack[AgentSettings],
-    ) -> None:
+    def __init__(self, *, executable: str, **settings: Unpack[AgentSettings]) -> None:
         check_settings(self, settings, AgentSettings)
         check_setting(self, "executable", executable, NonEmptyString)
         cwd = settings.get("cwd")
@@ -144,7 +138,8 @@ class AgentProvider(ABC):
         Raises:
             AgentError: the agent could not be started, failed, did not finish in time, or gave no answer.
         """
-        with self._temporary_folder() as folder:
+        with tempfile.TemporaryDirectory(prefix="chatprompt-", ignore_cleanup_errors=True) as name:
+            folder = Path(name).resolve()
             invocation = self.build_invocation(request, folder)
             self.check_health(folder)
             self.write_files(invocation, folder)
@@ -168,11 +163,6 @@ class AgentProvider(ABC):
             hint=f"{self.executable_hint} to {type(self).__name__}",
             keep_detached=self.keep_detached,
         )
-
-    @contextmanager
-    def _temporary_folder(self) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="chatprompt-", ignore_cleanup_errors=True) as name:
-            yield Path(name).resolve()
 
 
 def left_out(request: ProviderRequest) -> tuple[str, ...]:

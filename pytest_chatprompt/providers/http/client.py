@@ -6,7 +6,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final, Self
 
@@ -113,7 +113,7 @@ class HTTPClient:
         self.shared_pause = SharedPause()
         self._provider = provider
         self._vendor = vendor
-        self._auth = _Credentials(authorize)
+        self._authorize = authorize
         self._redact = redact
 
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
@@ -143,7 +143,7 @@ class HTTPClient:
         """A request without credentials: of the provider's headers it has those that change what the model does."""
         request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
         with use_context(SendContext(is_offline=True)):
-            headers = self._auth.authorize(request).items()
+            headers = self._authorize(request).items()
         request.headers.update(model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers))
         return request
 
@@ -153,7 +153,7 @@ class HTTPClient:
             extensions = {PROVIDER_EXTENSION: self._provider, "trace": deadline.trace}
             try:
                 with (
-                    _new_client(self._auth, timeout) as client,
+                    _new_client(self._add_credentials, timeout) as client,
                     client.stream("POST", url, content=content, extensions=extensions) as reply,
                 ):
                     body = self._read_body(reply)
@@ -170,6 +170,11 @@ class HTTPClient:
             reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=reply.request
         )
 
+    def _add_credentials(self, request: httpx.Request) -> httpx.Request:
+        # At the last moment, so that no local variable of a traceback contains the key.
+        request.headers.update(self._authorize(request))
+        return request
+
     def _read_body(self, reply: httpx.Response) -> bytes:
         """Read the body of a reply that streams, and decompress no more of it than may be kept."""
         body = bytearray()
@@ -184,7 +189,7 @@ class HTTPClient:
         return bytes(body)
 
 
-def _new_client(auth: httpx.Auth, timeout: httpx.Timeout) -> httpx.Client:
+def _new_client(auth: Callable[[httpx.Request], httpx.Request], timeout: httpx.Timeout) -> httpx.Client:
     """A client for one request: an open connection would evade what refuses new ones."""
     new_client = partial(httpx.Client, verify=trusted_certificates(), headers=_HEADERS, auth=auth, timeout=timeout)
     try:
@@ -228,14 +233,3 @@ class _Deadline:
     def _end(self) -> None:
         self.is_over = True
         self._cancellation.shut_down()
-
-
-class _Credentials(httpx.Auth):
-    """Adds the key to a request at the last moment, so that no local variable of a traceback contains it."""
-
-    def __init__(self, authorize: Callable[[httpx.Request], Mapping[str, str]]) -> None:
-        self.authorize = authorize
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers.update(self.authorize(request))
-        yield request

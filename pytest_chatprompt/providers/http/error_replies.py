@@ -110,17 +110,16 @@ def _inner_errors(error: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (inner for name in ("innererror", "inner_error") if isinstance(inner := error.get(name), dict))
 
 
-def _filtered(error: Mapping[str, Any]) -> Iterator[str]:
-    """The categories that Azure's content filter rejected."""
-    # The newest form has a list of filters in place of an inner error.
-    filters = [item for item in _list(error.get("content_filters")) if isinstance(item, dict)]
-    for container in (*_inner_errors(error), *filters):
-        for name in ("content_filter_result", "content_filter_results"):
-            results = container.get(name)
-            for category, result in results.items() if isinstance(results, dict) else ():
-                if isinstance(result, dict) and result.get("filtered") is True:
-                    severity = result.get("severity")
-                    yield f"{category} ({severity})" if severity else str(category)
+def _filtered(data: Any) -> Iterator[str]:
+    """The categories that Azure's content filter rejected, wherever its versions put them."""
+    for each in _list(data):
+        yield from _filtered(each)
+    for category, result in data.items() if isinstance(data, dict) else ():
+        if isinstance(result, dict) and result.get("filtered") is True:
+            severity = result.get("severity")
+            yield f"{category} ({severity})" if severity else str(category)
+        else:
+            yield from _filtered(result)
 
 
 def _retry_delays(details: list[dict[str, Any]]) -> Iterator[float]:

@@ -151,15 +151,8 @@ class MinuteLimits:
         """Whether there is no limit, so that nothing has to be estimated."""
         return self.requests_per_minute is None and self.tokens_per_minute is None
 
-    def try_start(self, tokens: int) -> StartedRequest | None:
-        """Start a request now, if it fits and no other one waits; `None` if it has to wait."""
-        with self._lock:
-            if self._waiting or self._delay(tokens) > 0:
-                return None
-            return self._start(tokens)
-
     def wait_to_start(self, tokens: int, cancellation: Cancellation, deadline: float = math.inf) -> StartedRequest:
-        """Start a request as soon as it fits, after those that wait already."""
+        """Start a request as soon as it fits, after those that wait already; at once if none does."""
         ticket = object()
         with self._lock:
             self._waiting.append(ticket)
@@ -168,7 +161,9 @@ class MinuteLimits:
                 with self._lock:
                     delay = self._delay(tokens)
                     if delay <= 0 and self._waiting[0] is ticket:
-                        return self._start(tokens)
+                        started = StartedRequest(self.clock(), tokens)
+                        self._started.append(started)
+                        return started
                 if self.clock() + delay > deadline:
                     raise APIConnectionError(
                         f"the provider's requests_per_minute or tokens_per_minute holds the request back for another "
@@ -187,11 +182,6 @@ class MinuteLimits:
                 self._started.remove(started)
             started.started_at = self.clock()
             self._started.append(started)
-
-    def _start(self, tokens: int) -> StartedRequest:
-        started = StartedRequest(self.clock(), tokens)
-        self._started.append(started)
-        return started
 
     def _delay(self, tokens: int) -> float:
         """In how many seconds a request fits, if no other one starts before; 0 for now."""

@@ -103,4 +103,4 @@ def test_a_client_refuses_a_scheme_as_it_does_without_eval_api(client: str, url:
     api = EvalAPI()
     with api.intercept():
         assert error_of(SENDS[client], url) == expected
-    assert (api.sent, api.unanswered) == ((), [])
+    assert (api.sent, api.errors) == ((), [])

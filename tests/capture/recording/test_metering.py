@@ -13,7 +13,7 @@ from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.recording.open_recording import (
     OpenRecording,
-    PendingReply,
+    RecordingEntry,
     billing_of,
     billing_of_sent,
     replay_or_send,
@@ -134,7 +134,7 @@ def test_a_reply_without_usage_is_estimated_by_its_length() -> None:
 
 def test_a_model_that_loses_its_price_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = RunBudget(1)
-    pending = PendingReply(RecordedRequest(sha256="0" * 64))
+    pending = RecordingEntry(RecordedRequest(sha256="0" * 64))
     pending.meter(budget, post())
     monkeypatch.setattr(Billing, "cost_usd", lambda *_: None)
     pending.fail(4000)
@@ -178,24 +178,17 @@ def test_a_reply_that_nobody_reads_costs_its_request() -> None:
     assert 0 < budget.spent_usd < 0.001
 
 
-def test_what_the_budget_refuses_is_noted() -> None:
+def test_what_the_budget_refuses_is_not_sent() -> None:
     budget = RunBudget(0.001)
     send(budget, httpx.Response(200, json=USAGE))
     recording = recording_for(budget)
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match=r"^the budget of \$0\.001 is spent: \$0\.008 so far$"):
         run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE)))
-    assert [str(error) for error in recording.budget_errors] == ["the budget of $0.001 is spent: $0.008 so far"]
-    # A part of a recording has errors of its own.
-    part = recording.part()
-    assert part.budget_errors == []
-    with pytest.raises(BudgetError):
-        run_now(replay_or_send(part, post(), lambda _: httpx.Response(200, json=USAGE)))
-    assert (len(part.budget_errors), len(recording.budget_errors)) == (1, 1)
 
 
 def test_without_a_budget_nothing_is_metered() -> None:
     recording = OpenRecording(sends=True)
     assert run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))).read()
     pending = recording.take(SentRequest.from_httpx(post()))
-    assert isinstance(pending, PendingReply)
+    assert pending.replayed is None
     pending.fail()

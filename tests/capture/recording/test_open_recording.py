@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, RecordingEntry
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
@@ -30,17 +30,17 @@ def exchange(body: Any, text: str) -> RecordedExchange:
     return RecordedExchange(request=request, reply=RecordedReply(status=200, text=text))
 
 
-def begin(recording: OpenRecording, body: Any) -> PendingReply:
+def begin(recording: OpenRecording, body: Any) -> RecordingEntry:
     """The place for the reply to a request that is sent."""
     pending = recording.take(sent(body))
-    assert isinstance(pending, PendingReply)
+    assert pending.replayed is None
     return pending
 
 
 def test_each_reply_goes_to_its_very_request_whatever_the_order() -> None:
     recording = OpenRecording([exchange("a", "1"), exchange("b", "2"), exchange("c", "3")], sends=False)
-    assert recording.take(sent("b")) == RecordedReply(status=200, text="2")
-    assert recording.take(sent("a")) == RecordedReply(status=200, text="1")
+    assert recording.take(sent("b")).replayed_reply == RecordedReply(status=200, text="2")
+    assert recording.take(sent("a")).replayed_reply == RecordedReply(status=200, text="1")
     assert [each.request.body for each in recording.exchanges()] == ["b", "a"]
     assert [each.request.body for each in recording.replayed] == ["b", "a"]
     assert [each.request.body for each in recording.unused()] == ["c"]
@@ -49,7 +49,7 @@ def test_each_reply_goes_to_its_very_request_whatever_the_order() -> None:
 
 def test_equal_requests_get_their_replies_in_the_recorded_order_and_one_more_is_an_error() -> None:
     recording = OpenRecording([exchange("a", "1"), exchange("a", "2")], sends=False)
-    assert [recording.take(sent("a")) for _ in range(2)] == [
+    assert [recording.take(sent("a")).replayed_reply for _ in range(2)] == [
         RecordedReply(status=200, text="1"),
         RecordedReply(status=200, text="2"),
     ]
@@ -64,7 +64,7 @@ def test_threads_that_send_equal_requests_get_each_reply_once() -> None:
 
     def take(_: int) -> list[str]:
         barrier.wait(30)
-        replies = [recording.take(sent("a")) for _ in range(count // 5)]
+        replies = [recording.take(sent("a")).replayed_reply for _ in range(count // 5)]
         return [reply.text for reply in replies if isinstance(reply, RecordedReply)]
 
     with ThreadPoolExecutor(5) as pool:
@@ -75,7 +75,7 @@ def test_threads_that_send_equal_requests_get_each_reply_once() -> None:
 
 def test_what_is_not_recorded_is_sent_if_it_may_be() -> None:
     recording = OpenRecording(sends=True)
-    assert isinstance(recording.take(sent("a")), PendingReply)
+    assert recording.take(sent("a")).replayed is None
     assert recording.exchanges() == ()
     assert (recording.sent_count, recording.unanswered_count) == (1, 1)
 
@@ -118,13 +118,13 @@ def test_new_replies_are_kept_in_the_order_of_their_requests() -> None:
 def test_masked_requests_find_their_replies() -> None:
     recorded = exchange("on <day>", "1")
     recording = OpenRecording([recorded], sends=False, mask=lambda body: body.replace("Monday", "<day>"))
-    assert recording.take(sent("on Monday")) == recorded.reply
+    assert recording.take(sent("on Monday")).replayed_reply == recorded.reply
 
 
 def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
     request = RecordedRequest(sha256=request_sha256("POST /v1/chat", "a"))
     recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
-    assert isinstance(recording.take(sent("a")), PendingReply)
+    assert recording.take(sent("a")).replayed is None
     assert [each.response for each in recording.unused()] == [RecordedResponse(text="hi")]
     taken = recording.take_response(request.sha256)
     assert taken is not None
@@ -147,10 +147,10 @@ def test_parts_share_the_recorded_replies_and_come_after_the_whole_in_the_order_
     recording = OpenRecording([exchange("a", "1"), exchange("a", "2")], sends=True)
     first, second = recording.part("https://judge.example"), recording.part()
     assert (first.base_url, second.base_url) == ("https://judge.example", None)
-    assert second.take(sent("a")) == exchange("a", "1").reply
+    assert second.take(sent("a")).replayed_reply == exchange("a", "1").reply
     begin(first, "b").finish(200, "text/plain", b"3")
-    assert recording.take(sent("a")) == exchange("a", "2").reply
-    assert isinstance(begin(recording, "a"), PendingReply)
+    assert recording.take(sent("a")).replayed_reply == exchange("a", "2").reply
+    assert begin(recording, "a").replayed is None
     assert [each.request.body for each in recording.exchanges()] == ["a", "b", "a"]
     assert [len(each.replayed) for each in (recording, first, second)] == [2, 0, 1]
     assert [each.sent_count for each in (recording, first, second)] == [2, 1, 0]

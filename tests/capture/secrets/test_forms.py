@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
@@ -37,9 +36,6 @@ def test_a_form_stands_in_the_base64_of_every_text_around_a_secret(
         pytest.param(json.dumps(SECRET, ensure_ascii=False), id="JSON that is not ASCII"),
         pytest.param(json.dumps(json.dumps(SECRET)), id="JSON in JSON"),
         pytest.param(repr(SECRET), id="a repr"),
-        pytest.param(repr(f'a "quoted" text with {SECRET}'), id="a repr beside quotes"),
-        pytest.param(repr(SECRET.encode()), id="bytes"),
-        pytest.param(ascii(SECRET), id="an ascii"),
         pytest.param(repr(json.dumps(SECRET)), id="a repr of JSON"),
         pytest.param(quote(SECRET), id="a path"),
         pytest.param(quote(SECRET, safe=""), id="a query"),
@@ -58,11 +54,6 @@ def test_a_secret_is_found_in_what_clients_send(text: str) -> None:
 
 def test_a_secret_may_hold_half_a_surrogate() -> None:
     assert "k3y-0123456789\ud83d" in secret_forms("k3y-0123456789\ud83d")
-
-
-def test_a_variable_that_is_not_valid_utf_8_is_encoded_as_its_bytes() -> None:
-    data = b"k3y-0123456789\xff"
-    assert any(form in base64.b64encode(data).decode() for form in secret_forms(os.fsdecode(data)))
 
 
 def test_a_form_is_never_short() -> None:
