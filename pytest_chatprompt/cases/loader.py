@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
 from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
-from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
+from pytest_chatprompt.cases.fields import NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.origin import Origin, YamlSource
@@ -44,7 +44,7 @@ class EvalFileKeys(SharedKeys):
     level = "file"
 
     schema_: Any = Field(default=None, alias="$schema")
-    evalcases: Annotated[NonEmptyTupleOf[Any], WrittenAs(lambda: NonEmptyTupleOf[EvalCase])]
+    evalcases: NonEmptyTupleOf[Any]
 
 
 class CaseTemplate(NamedTuple):

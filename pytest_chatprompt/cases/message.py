@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, g
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 
-from pytest_chatprompt.cases.fields import NonEmptyString, SchemaKeywords, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
 from pytest_chatprompt.text.json_data import (
     check_json,
     error_at,
@@ -38,7 +38,6 @@ class TextPart(StrictModel):
         cache_control: Anthropic's mark of where a prefix that is cached ends; `None` for none.
     """
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["file"]}]})
     usage: ClassVar[str] = "{type: text, value: ...}"
 
     type: Literal["text"] = "text"
@@ -116,9 +115,7 @@ class RawPart(StrictModel):
     Its other keys are names of providers, each with what is sent to that one.
     """
 
-    model_config = ConfigDict(
-        extra="allow", json_schema_extra={"additionalProperties": {"type": "object"}, "minProperties": 2}
-    )
+    model_config = ConfigDict(extra="allow")
     usage: ClassVar[str] = "{type: raw, PROVIDER: {...}}"
 
     type: Literal["raw"] = "raw"
@@ -182,28 +179,6 @@ def _content_kind(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 
-def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
-    return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
-
-
-def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
-    return {"properties": {key: rule}, "required": [key]}
-
-
-# What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
-_RULES_OF_ROLES: Final[list[Any]] = [
-    _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
-    _unless_role("tool", {"tool_call_id": {"type": "null"}, "is_error": {"const": False}}),
-    {
-        "anyOf": [
-            _where("content", {"not": {"type": "null"}}),
-            _where("tool_calls", {"minItems": 1}),
-            _where("tool_call_id", {"type": "string"}),
-        ]
-    },
-]
-
-
 class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
@@ -218,9 +193,8 @@ class EvalMessage(StrictModel):
     """
 
     level = "message"
-    model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
 
-    role: Annotated[Role, SchemaKeywords(lambda: {"enum": list(ROLES)})]
+    role: Role
     content: Annotated[
         Annotated[str, Tag("string")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
@@ -264,19 +238,6 @@ class EvalMessage(StrictModel):
         if isinstance(self.content, tuple):
             return self.content
         return (TextPart.model_construct(type="text", value=to_json_text(self.content)),)
-
-
-# What authors write for a message, for the JSON Schema: errors are about the one that is meant.
-MessageAsWritten = Annotated[
-    Any,
-    SchemaKeywords(
-        lambda: {
-            "if": {"properties": {"type": {"const": "raw"}}, "required": ["type"]},
-            "then": {"$ref": "#/$defs/RawPart"},
-            "else": {"$ref": "#/$defs/EvalMessage"},
-        }
-    ),
-]
 
 
 def read_expected_messages(data: Any) -> tuple[Any, ...]:
