@@ -31,7 +31,7 @@ from pytest_chatprompt.cases.fields import (
     is_number,
     value_kind,
 )
-from pytest_chatprompt.cases.message import EvalMessage, expand_data, read_expected_messages
+from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
 from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import Row, find_problem
@@ -259,7 +259,7 @@ class EvalCase(SharedKeys):
     @model_validator(mode="before")
     @classmethod
     def _expand_shorthands(cls, data: Any) -> Any:
-        return expand_data(data) if isinstance(data, dict) else data
+        return expand_shorthands(data) if isinstance(data, dict) else data
 
     @property
     def has_origin(self) -> bool:

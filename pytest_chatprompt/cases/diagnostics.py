@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_chatprompt.cases.fields import Level, StrictModel
-from pytest_chatprompt.cases.message import PART_MODELS, ROLES, SHORTHANDS, EvalMessage, ToolCall, is_expanded
+from pytest_chatprompt.cases.message import PART_MODELS, ROLES, EvalMessage, ToolCall, location_in_file
 from pytest_chatprompt.cases.request_options import (
     SETTING_NAMES,
     ChatTool,
@@ -68,15 +68,16 @@ def explain_validation_error(
         model: the model that it was validated with; its keys are suggested for a mistyped one.
     """
     for detail in error.errors(include_url=False):
-        location = detail["loc"]
+        model_location = detail["loc"]
+        location = location_in_file(node, model_location)
         value = node.find(location)
-        detail["loc"] = _as_written(location, node)
+        detail["loc"] = (*location[:1], *model_location[1:])
         match detail["type"]:
             case "extra_forbidden":
-                mapping, key = node.find(location[:-1]), str(location[-1])
-                owner = _owner(location[:-1], model)
-                suggestion = _explain_unknown_key(key, owner)
-                yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
+                key = str(location[-1])
+                suggestion = _explain_unknown_key(key, _owner(model_location[:-1], model))
+                text = f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
+                yield node.find(location[:-1]).key_position(key), text
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
             case "invalid_key":
@@ -113,12 +114,6 @@ def _suggest_role(role: str, expected: str) -> str:
     if own_role in roles:
         return f"write {own_role!r}"
     return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
-
-
-def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
-    """A location with the shorthand in place of the messages that it stands for."""
-    names = {shorthand.messages_key: shorthand.key for shorthand in SHORTHANDS if is_expanded(node, shorthand)}
-    return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:

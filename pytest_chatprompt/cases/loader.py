@@ -14,7 +14,6 @@ from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
 from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
 from pytest_chatprompt.cases.fields import NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
 from pytest_chatprompt.cases.rows import DatasetNameError, InvalidRow, Row, load_dataset, make_rows, read_nodes
@@ -168,7 +167,6 @@ class _EvalFileLoader:
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
-        expand_tree(document)
         file_keys = self.validate_file_keys(document)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:

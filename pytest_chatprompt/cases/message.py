@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationE
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
 from pytest_chatprompt.text.json_data import (
+    Location,
     check_json,
     error_at,
     freeze,
@@ -16,7 +17,7 @@ from pytest_chatprompt.text.json_data import (
     unexpected,
 )
 from pytest_chatprompt.text.media_types import MediaKind
-from pytest_chatprompt.text.yaml import Entry, Node
+from pytest_chatprompt.text.yaml import Node
 
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
 # model that inherits the field.
@@ -267,59 +268,42 @@ class Shorthand(NamedTuple):
 INPUT: Final = Shorthand("input", "input_messages", "user")
 EXPECTED_OUTPUT: Final = Shorthand("expected_output", "expected_messages", "assistant")
 SHORTHANDS: Final = (INPUT, EXPECTED_OUTPUT)
-_Form = Literal["messages", "message", "content"]
 
 
-def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
+def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
     """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
     for shorthand in SHORTHANDS:
         value = case.get(shorthand.key)
         if value is None or shorthand.messages_key in case:
             continue
-        first = value[0] if isinstance(value, list | tuple) and value else None
-        form = _form(shorthand, value, first)
-        message = {"role": shorthand.role, "content": value} if form == "content" else value
-        expanded[shorthand.messages_key] = value if form == "messages" else [message]
+        match _omitted_levels(shorthand, value):
+            case 0:
+                expanded[shorthand.messages_key] = value
+            case 1:
+                expanded[shorthand.messages_key] = [value]
+            case _:
+                expanded[shorthand.messages_key] = [{"role": shorthand.role, "content": value}]
     return expanded
 
 
-def expand_tree(document: Node) -> None:
-    """Add the messages that the shorthands stand for to each case of a file."""
-    cases = document.find(("evalcases",)).value
-    for case in cases if isinstance(cases, tuple) else ():
-        if isinstance(case.value, dict):
-            for shorthand in SHORTHANDS:
-                _expand_node(case, shorthand)
-
-
-def is_expanded(case: Node, shorthand: Shorthand) -> bool:
-    """Whether the messages of a case come from its shorthand."""
-    short, messages = (case.find_entry((key,)) for key in (shorthand.key, shorthand.messages_key))
-    return short is not None and messages is not None and short.key is messages.key
-
-
-def _expand_node(case: Node, shorthand: Shorthand) -> None:
-    entry = case.value.get(shorthand.key)
-    if entry is None or entry.node.value is None or shorthand.messages_key in case.value:
-        return
-    key, node = entry
-    first = node.value[0].value if isinstance(node.value, tuple) and node.value else None
-    form, message = _form(shorthand, node.value, first), node
-    if form == "content":
-        role = Node(node.mark, shorthand.role, shorthand.role)
-        message = Node(node.mark, {"role": Entry(key, role), "content": Entry(key, node)})
-    messages = node if form == "messages" else Node(node.mark, (message,))
-    case.value[shorthand.messages_key] = Entry(key, messages)
-
-
-def _form(shorthand: Shorthand, value: Any, first: Any) -> _Form:
-    """Whether a shorthand holds messages, one message, or the content of a message."""
+def _omitted_levels(shorthand: Shorthand, value: Any) -> int:
+    """How many levels of the messages a shorthand leaves out: none, the list, or the list and the message."""
     if isinstance(value, list | tuple):
-        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(first)
-        return "content" if is_content else "messages"
-    return "message" if _is_message(value) else "content"
+        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(value[0])
+        return 2 if is_content else 0
+    return 1 if _is_message(value) else 2
 
 
 def _is_message(value: Any) -> bool:
     return isinstance(value, Mapping) and "role" in value
+
+
+def location_in_file(case: Node, location: Location) -> Location:
+    """The keys and indexes that lead to a value of a case, or to the shorthand that stands for its messages."""
+    for shorthand in SHORTHANDS:
+        if location[:1] == (shorthand.messages_key,) and case.find_entry(location[:1]) is None:
+            entry = case.find_entry((shorthand.key,))
+            if entry is not None and entry.node.value is not None:
+                return (shorthand.key, *location[1 + _omitted_levels(shorthand, entry.node.data()) :])
+    return location

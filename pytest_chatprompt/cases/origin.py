@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.cases.message import expand_tree
+from pytest_chatprompt.cases.message import location_in_file
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
@@ -30,10 +30,8 @@ class YamlSource:
 
     @cached_property
     def root(self) -> Node:
-        """The root node of the text's tree, with its shorthands expanded; parsed on first use."""
-        document = parse_yaml(self.text)[0]
-        expand_tree(document)
-        return document
+        """The root node of the text's tree; parsed on first use."""
+        return parse_yaml(self.text)[0]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -75,7 +73,8 @@ class Origin(NamedTuple):
 
     def position_of(self, *location: str | int) -> Position:
         """The position of a value in the case; where there is no such value, of the innermost one around it."""
-        return self._levels[0].find(location).position
+        case, _ = self._levels
+        return case.find(location_in_file(case, location)).position
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
         """Report a problem with a value in the case; see `case_diagnostic`."""
