@@ -159,17 +159,19 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetsFile:
-    """A file of targets: the definitions by name, and what is wrong with names that several of them have."""
+    """A file of targets: the definitions by name, of which each should have one."""
 
     shown_path: str
-    nodes: Mapping[str, Node]
-    repeated: Mapping[str, Diagnostic]
+    nodes: Mapping[str, list[Node]]
 
     def read(self, name: str) -> Target:
         """Read a target; what is wrong with others does not matter."""
-        if name in self.repeated:
-            raise EvalFileError([self.repeated[name]])
-        return _read_target(self.shown_path, name, self.nodes[name])
+        node, *others = self.nodes[name]
+        if others:
+            text = f"the target {name!r} is defined twice, first on line {node.position.line}"
+            text += "; give each target a name of its own"
+            raise EvalFileError([Diagnostic(self.shown_path, *others[0].find(("name",)).position, text)])
+        return _read_target(self.shown_path, name, node)
 
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
@@ -180,20 +182,12 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position
         raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
-    nodes: dict[str, Node] = {}
-    repeated: dict[str, Diagnostic] = {}
+    nodes: dict[str, list[Node]] = {}
     for node in entry.node.value:
         written = node.find_entry(("name",))
-        if written is None or not isinstance(written.node.value, str):
-            continue
-        name = written.node.value
-        if name in nodes:
-            text = f"the target {name!r} is defined twice, first on line {nodes[name].position.line}"
-            text += "; give each target a name of its own"
-            line, column = written.node.position
-            repeated.setdefault(name, Diagnostic(shown, line, column, text))
-        nodes.setdefault(name, node)
-    return TargetsFile(shown, nodes, repeated)
+        if written is not None and isinstance(written.node.value, str):
+            nodes.setdefault(written.node.value, []).append(node)
+    return TargetsFile(shown, nodes)
 
 
 def _read_target(shown: str, name: str, node: Node) -> Target:
@@ -235,10 +229,9 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
             position = fields["command"].key.position if "command" in fields else node.position
             raise EvalFileError([diagnostic(position, text)]) from None
     settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
-    line, column = node.position
     return Target(
         name,
-        f"{shown}:{line}:{column}",
+        f"{shown}:{node.position.line}:{node.position.column}",
         provider,
         {} if provider in AGENTS else settings,
         values.api_key,

@@ -16,17 +16,15 @@ from pytest_chatprompt.cases.fields import NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
-from pytest_chatprompt.cases.rows import DatasetNameError, InvalidRow, Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.rows import InvalidRow, Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import find_agentv_file
-from pytest_chatprompt.text.json_data import FrozenDict, freeze
+from pytest_chatprompt.text.files import FileSearchError, find_agentv_file
+from pytest_chatprompt.text.json_data import freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 # AgentV's name for the default provider.
 DEFAULT_TARGET: Final = "default"
-# All cases without metadata share it; it is read-only.
-_NO_METADATA: Final = FrozenDict()
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
 _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 _Rows = list[Row | InvalidRow]
@@ -271,7 +269,7 @@ class _EvalFileLoader:
                     self.rows[node.position] = make_rows(read_nodes(node.value), self.shown_path)
             except EvalFileError as error:
                 self.rows[node.position] = error
-            except DatasetNameError as error:
+            except FileSearchError as error:
                 self.rows[node.position] = EvalFileError([Diagnostic(self.shown_path, *node.position, str(error))])
         return self.rows[node.position]
 
@@ -301,10 +299,9 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     """
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
-    metadata = {**file.metadata, **own_metadata}
     merged = {
         "provider": _provider(case, file),
-        "metadata": freeze(metadata) if metadata else _NO_METADATA,
+        "metadata": freeze({**file.metadata, **own_metadata}),
         "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,

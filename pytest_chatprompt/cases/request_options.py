@@ -237,12 +237,15 @@ def read_tools(data: Any) -> Any:
     for index, tool in enumerate(data):
         if tool["type"] == "custom" and not _has_name(tool.get("custom", tool)):
             raise error_at((index,), invalid("missing key 'name'; a custom tool has one"))
-    return tuple(freeze(_own_keys(tool)) for tool in data)
+    return tuple(_own_keys(tool, "function") for tool in data)
 
 
-def _own_keys(tool: Mapping[str, Any]) -> dict[str, Any]:
-    own = without_extensions(tool)
-    return own | {"function": without_extensions(own["function"])} if _tool_shape(tool) == "<chat>" else own
+def _own_keys(data: Mapping[str, Any], inner_key: str) -> FrozenDict:
+    """A tool or a format without its `x-` keys, nor those of the mapping that chat completions nest in it."""
+    own = without_extensions(data)
+    inner = own.get(inner_key)
+    frozen: FrozenDict = freeze(own | {inner_key: without_extensions(inner)} if isinstance(inner, Mapping) else own)
+    return frozen
 
 
 def read_tool_choice(data: Any) -> Any:
@@ -330,13 +333,6 @@ class PlainFormat(StrictModel):
     type: Literal["text", "json_object"]
 
 
-def format_model(data: Any) -> type[StrictModel]:
-    """The model of a format with one of the known types; its keys are suggested for a mistyped one."""
-    if not isinstance(data, Mapping) or data.get("type") != "json_schema":
-        return PlainFormat
-    return ChatSchemaFormat if "json_schema" in data else FlatSchemaFormat
-
-
 def read_response_format(data: Any) -> Any:
     """Check a `response_format`."""
     if data is None:
@@ -345,11 +341,10 @@ def read_response_format(data: Any) -> Any:
         raise unexpected("a mapping with the key 'type'")
     if data.get("type", "text") not in FORMAT_TYPES:
         raise error_at(("type",), unexpected(f"one of {', '.join(FORMAT_TYPES)}"))
-    format_model(data).model_validate(data)
-    own = without_extensions(data)
-    if "json_schema" in own:
-        own["json_schema"] = without_extensions(own["json_schema"])
-    return freeze(own)
+    schema_model = ChatSchemaFormat if "json_schema" in data else FlatSchemaFormat
+    model = schema_model if data.get("type") == "json_schema" else PlainFormat
+    model.model_validate(data)
+    return _own_keys(data, "json_schema")
 
 
 def read_tools_or_path(data: Any) -> Any:

@@ -266,26 +266,19 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 }
 
 
-class DatasetNameError(Exception):
-    """The name of a dataset leads to no file that can be one; the text says why."""
-
-
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
     """Load the rows of a dataset: at least one, all with different ids.
 
     Raises:
-        DatasetNameError: there is no such file inside the root folder, or its name has another ending.
+        FileSearchError: there is no such file inside the root folder, or its name has another ending.
         EvalFileError: the file cannot be read, its format is broken as a whole, or it has no rows.
     """
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())
     if read is None:
         endings = ", ".join(READERS)
-        raise DatasetNameError(f"rows cannot be read from {name}; name a file that ends in {endings}")
-    try:
-        path = find_file(name, folder, root).path
-    except FileSearchError as error:
-        raise DatasetNameError(str(error)) from error
+        raise FileSearchError(f"rows cannot be read from {name}; name a file that ends in {endings}")
+    path = find_file(name, folder, root).path
     shown = shown_path(path, root)
     try:
         rows = make_rows(read(path, root), shown)

@@ -150,7 +150,8 @@ def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     Raises:
         FileSearchError: there is no such file, or it is outside the root folder.
     """
-    candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in _start_folders(name, folder, root)]
+    starts = (root,) if name.startswith("/") else _folders_up(folder, root)
+    candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in starts]
     for candidate in candidates:
         if os.path.lexists(candidate):
             return ResolvedFile(candidate, _root_path(candidate, name, root))
@@ -160,13 +161,9 @@ def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     raise FileSearchError(f"file {name} not found; tried {tried}")
 
 
-def _start_folders(name: str, folder: Path, root: Path) -> Iterator[Path]:
-    if name.startswith("/"):
-        yield root
-        return
-    yield folder
-    if folder.is_relative_to(root):
-        yield from (parent for parent in folder.parents if parent.is_relative_to(root))
+def _folders_up(folder: Path, root: Path) -> list[Path]:
+    """A folder and those above it, up to the root; the folder alone where it is outside."""
+    return [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
 
 
 def _root_path(path: Path, name: str, root: Path) -> str:
@@ -182,8 +179,7 @@ def _root_path(path: Path, name: str, root: Path) -> str:
 
 def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
     """Find a file of AgentV in the nearest folder `.agentv`, up to the root, that has it."""
-    depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
-    paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
+    paths = (each / ".agentv" / name for each in _folders_up(folder, root))
     return next((path for path in paths if path.is_file()), None)
 
 
