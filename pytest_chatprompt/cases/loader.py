@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,80 +44,40 @@ class EvalFileKeys(SharedKeys):
     evalcases: NonEmptyTupleOf[Any]
 
 
-class CaseTemplate(NamedTuple):
-    """A case as its author wrote it, with variables, and one of its rows; `None` if it has `vars` alone."""
+class LoadedCase(NamedTuple):
+    """A case of an eval file, or one of its rows: it becomes a test item, also where it is invalid.
 
-    case: EvalCase
-    row: Row | None = None
-
-    @property
-    def id(self) -> str:
-        """The id of the case, without its row."""
-        return self.case.id
-
-    @property
-    def row_id(self) -> str | None:
-        """The id of the row; `None` for none."""
-        return None if self.row is None else self.row.id
-
-    @property
-    def full_id(self) -> str:
-        """The id with its row: `qa[eiffel]`."""
-        return self.case.id if self.row is None else f"{self.case.id}[{self.row.id}]"
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags of the case."""
-        return self.case.tags
-
-    @property
-    def provider(self) -> str | tuple[str, ...] | None:
-        """The provider of the case, or several; `None` for the default provider."""
-        return self.case.provider
-
-    @property
-    def line(self) -> int:
-        """The 1-based line on which the case begins."""
-        return self.case.line
-
-    @property
-    def origin(self) -> Origin:
-        """The file and the position that the case was read from."""
-        return self.case.origin
-
-    def render(self) -> EvalCase:
-        """Fill in the variables; an `EvalFileError` if a text cannot be rendered."""
-        # Most cases have no variables, and need nothing of it.
-        from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
-
-        return render_case(self.case, self.row)
-
-
-def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
-    """The valid cases as their authors wrote them, each once, also if it has several rows."""
-    previous: EvalCase | None = None
-    for case in cases:
-        written = case.case if isinstance(case, CaseTemplate) else case
-        if isinstance(written, EvalCase) and written is not previous:
-            yield written
-            previous = written
-
-
-class InvalidCase(NamedTuple):
-    """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
-
-    Its tags are the file's and its own valid ones, so that `-m` selects it as it would the valid case.
-    It has a `row_id` if only that row is invalid.
+    Args:
+        id: the id of the case, without its row.
+        tags: the file's and its own; the valid ones if it is invalid, so that `-m` selects it just as well.
+        line: the 1-based line on which it begins.
+        written: the case as its author wrote it, with its variables; or what is wrong with it.
+        row_id: the id of the row, which may be the only thing that is invalid; `None` for none.
+        row: the row whose variables are filled in; `None` for none.
     """
 
     id: str
     tags: tuple[str, ...]
     line: int
-    error: EvalFileError
+    written: EvalCase | EvalFileError
     row_id: str | None = None
+    row: Row | None = None
 
+    @property
+    def full_id(self) -> str:
+        """The id with its row: `qa[eiffel]`."""
+        return self.id if self.row_id is None else f"{self.id}[{self.row_id}]"
 
-LoadedCase = EvalCase | CaseTemplate | InvalidCase
+    def render(self) -> EvalCase:
+        """The case with its variables filled in; an `EvalFileError` if it is invalid, or a text cannot be rendered."""
+        if isinstance(self.written, EvalFileError):
+            raise self.written
+        if self.written.vars is None:
+            return self.written
+        # Most cases have no variables, and need nothing of it.
+        from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
+
+        return render_case(self.written, self.row)
 
 
 def load_eval_file(
@@ -136,8 +96,7 @@ def load_eval_file(
         warn: called for each key that is valid and has no effect.
 
     Returns:
-        The cases in the order of the file, at least one. A case with variables is a `CaseTemplate`, one for each of
-        its rows.
+        The cases in the order of the file, at least one; a case with rows once for each of them.
 
     Raises:
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
@@ -175,11 +134,13 @@ class _EvalFileLoader:
         loaded: list[LoadedCase] = []
         for index, node in nodes:
             origin = Origin(self.path, self.shown_path, *node.position, source, index)
-            case = self.load_case(node, file_keys, origin)
-            if isinstance(case, InvalidCase) or case.vars is None:
-                loaded.append(case)
+            data = node.data()
+            try:
+                case = self.load_case(data, file_keys, origin)
+            except ValidationError as error:
+                loaded.append(self.invalid_case(error, node, data, file_keys))
             else:
-                loaded += self.templates(case, node, document)
+                loaded += self.with_rows(case, node, document)
         return tuple(loaded)
 
     def add_diagnostic(self, position: Position, text: str) -> None:
@@ -222,12 +183,8 @@ class _EvalFileLoader:
                 first_lines[case_id.value] = case_id.position.line
                 yield index, node
 
-    def load_case(self, node: Node, file_keys: EvalFileKeys, origin: Origin) -> EvalCase | InvalidCase:
-        data = node.data()
-        try:
-            case = EvalCase.model_validate(data)
-        except ValidationError as error:
-            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
+    def load_case(self, data: dict[str, Any], file_keys: EvalFileKeys, origin: Origin) -> EvalCase:
+        case = EvalCase.model_validate(data)
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
@@ -240,10 +197,11 @@ class _EvalFileLoader:
         case._origin = origin
         return case
 
-    def templates(self, case: EvalCase, node: Node, document: Node) -> Iterator[CaseTemplate | InvalidCase]:
-        """The templates of a case with variables: one for each row, or a single one."""
+    def with_rows(self, case: EvalCase, node: Node, document: Node) -> Iterator[LoadedCase]:
+        """A valid case: once for each of its rows, or a single time."""
+        item = LoadedCase(case.id, case.tags, case.line, case)
         if case.parametrize is None:
-            yield CaseTemplate(case)
+            yield item
             return
         written = node.find(("parametrize",))
         if written is node or written.value is None:
@@ -251,14 +209,15 @@ class _EvalFileLoader:
         rows = self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
             diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
-            yield InvalidCase(case.id, case.tags, case.line, EvalFileError(diagnostics))
+            yield item._replace(written=EvalFileError(diagnostics))
             return
         for row in rows:
+            of_row = item._replace(row_id=row.id)
             if isinstance(row, Row):
-                yield CaseTemplate(case, row)
+                yield of_row._replace(row=row)
             else:
-                diagnostic = Diagnostic(row.path, row.line, row.column, row.text, case_id=f"{case.id}[{row.id}]")
-                yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
+                problem = Diagnostic(row.path, row.line, row.column, row.text, of_row.full_id)
+                yield of_row._replace(written=EvalFileError([problem]))
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> _Rows | EvalFileError:
         if node.position not in self.rows:
@@ -274,15 +233,18 @@ class _EvalFileLoader:
         return self.rows[node.position]
 
     def invalid_case(
-        self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
-    ) -> InvalidCase:
-        case_id, tags = data["id"], data.get("tags")
-        diagnostics = {Diagnostic(self.shown_path, *position, text, case_id) for position, text in problems}
+        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+    ) -> LoadedCase:
+        problems = {
+            Diagnostic(self.shown_path, *position, text, data["id"])
+            for position, text in explain_validation_error(error, node, EvalCase)
+        }
+        tags = data.get("tags")
         valid_tags = [
             tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
         ]
-        error = EvalFileError(sorted(diagnostics))
-        return InvalidCase(case_id, (*file_keys.tags, *valid_tags), node.position.line, error)
+        all_tags = (*file_keys.tags, *valid_tags)
+        return LoadedCase(data["id"], all_tags, node.position.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
