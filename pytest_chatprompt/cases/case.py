@@ -32,7 +32,7 @@ from pytest_chatprompt.cases.fields import (
     value_kind,
 )
 from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
-from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
+from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import Row, find_problem
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
@@ -312,9 +312,7 @@ def option_diagnostic(
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
     """Report a problem with a value in a case, at the keys and indexes that lead to it."""
     origin = case.origin
-    return origin.diagnostic(
-        text + place_of_row(origin.row), case.full_id, location, position=origin.position_of(*location)
-    )
+    return origin.diagnostic(text + place_of_row(origin.row), case.full_id, location, origin.position_of(*location))
 
 
 def place_of_row(row: Row | None) -> str:
@@ -332,7 +330,7 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
         return case
     copy = case.model_copy()
     module = Path(test.node_id.partition("::")[0]).name or "code"
-    copy._origin = CodeOrigin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
+    copy._origin = Origin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
     unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
     if unused:
         text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
