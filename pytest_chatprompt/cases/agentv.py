@@ -102,8 +102,7 @@ _SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
     """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
 
-    Raises:
-        ValueError: it cannot run here; the text completes a sentence about the target.
+    The text of a `ValueError` completes a sentence about the target.
     """
     if not template.strip():
         raise ValueError("has no 'command'")

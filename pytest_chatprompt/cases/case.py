@@ -321,11 +321,7 @@ def place_of_row(row: Row | None) -> str:
 
 
 def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
-    """A copy of a case that has a test as its origin.
-
-    Raises:
-        EvalFileError: it has variables, rows, repeats or checks, which only eval files have.
-    """
+    """A copy of a case that has a test as its origin; an `EvalFileError` if it has what only eval files have."""
     if case.has_origin:
         return case
     copy = case.model_copy()

@@ -60,13 +60,7 @@ _UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODEL
 def explain_validation_error(
     error: ValidationError, node: Node, model: type[StrictModel] = StrictModel
 ) -> Iterator[tuple[Position, str]]:
-    """Say for each detail of a validation error where it is in the file, and what to write instead.
-
-    Args:
-        error: from validating the data of `node`.
-        node: the mapping that was validated.
-        model: the model that it was validated with; its keys are suggested for a mistyped one.
-    """
+    """Say for each detail of a validation error where it is in a mapping of the file, and what to write instead."""
     for detail in error.errors(include_url=False):
         model_location = detail["loc"]
         location = location_in_file(node, model_location)

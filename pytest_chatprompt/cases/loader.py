@@ -86,21 +86,10 @@ def load_eval_file(
     default_guideline_patterns: Sequence[str] | None = None,
     warn: Callable[[Diagnostic], object] = lambda _: None,
 ) -> tuple[LoadedCase, ...]:
-    """Load the cases of an eval file.
+    """Load the cases of an eval file: at least one, in the order of the file, a case with rows once for each of them.
 
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder; messages show paths relative to it, and the search for `.agentv` ends there.
-        default_guideline_patterns: the globs of cases for which neither the file nor the case sets any;
-            `None` for those of `.agentv/config.yaml`.
-        warn: called for each key that is valid and has no effect.
-
-    Returns:
-        The cases in the order of the file, at least one; a case with rows once for each of them.
-
-    Raises:
-        EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
-            usable id. It has all problems of the file, but not those inside its cases.
+    Guideline patterns that nobody sets are the default ones, if `None` those of `.agentv/config.yaml`. `warn` is called
+    for each key without effect. An `EvalFileError` has all problems of the file itself, not those inside its cases.
     """
     return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
 

@@ -269,9 +269,7 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
     """Load the rows of a dataset: at least one, all with different ids.
 
-    Raises:
-        FileSearchError: there is no such file inside the root folder, or its name has another ending.
-        EvalFileError: the file cannot be read, its format is broken as a whole, or it has no rows.
+    A wrong name is a `FileSearchError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
     """
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())

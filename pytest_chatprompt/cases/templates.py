@@ -50,11 +50,7 @@ class UndefinedNameError(UndefinedError):
 
 
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
-    """Fill in the variables of a case, and those of a row, which win.
-
-    Raises:
-        EvalFileError: texts are not valid templates, use unknown names, or fail; one problem for each text.
-    """
+    """Fill in the variables of a case, and of a row, which win; an `EvalFileError` has a problem for each text."""
     variables = {**thaw(case.vars or {}), **(row.values if row else {})}
     rendered = case.model_copy(update={"vars": freeze(variables)})
     rendered._origin = case.origin._replace(row=row)

@@ -121,15 +121,9 @@ class FileReader:
 
 
 def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
-    """Find the pattern that makes a file a guideline.
+    """Find the glob that makes a file with these paths a guideline.
 
-    Args:
-        paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
-        patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
-            A leading `./` says nothing.
-
-    Raises:
-        InvalidPatternError: the braces of a pattern expand to too many patterns.
+    A glob that begins with `!` excludes what it matches, wherever it is in the list; a leading `./` says nothing.
     """
     names = tuple(paths)
     including = [pattern for pattern in patterns if not _is_exclusion(pattern)]
@@ -186,12 +180,7 @@ class Attachment:
 
 
 def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
-    """Read every file that the `input_messages` of a case name, by path as written.
-
-    Raises:
-        EvalFileError: files are missing, unreadable or outside the root folder, or no media of their type; one problem
-            for each such part.
-    """
+    """Read each file that the `input_messages` of a case name, by path as written; an `EvalFileError` has all problems."""
     __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []

@@ -42,13 +42,9 @@ class TextFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Read a text file, without its byte-order mark.
+    """Read a text file of at most `MAX_BYTES`, without its byte-order mark; any problem is a `TextFileError`.
 
     If it is inside the root folder, the target of its links must be inside too.
-
-    Raises:
-        TextFileError: it is no regular file, is larger than `MAX_BYTES`, cannot be opened, is not valid UTF-8, or is a
-            link that leads out of the root folder.
     """
     content = read_bytes(path, root)
     try:
@@ -142,14 +138,7 @@ class ResolvedFile(NamedTuple):
 
 
 def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
-    """Find a file that an eval file names.
-
-    The search begins in the eval file's folder and goes on in each folder above, up to the root; a leading `/`
-    stands for the root folder.
-
-    Raises:
-        FileSearchError: there is no such file, or it is outside the root folder.
-    """
+    """Find a file that an eval file names: in its folder, else in those above, up to the root, which `/` stands for."""
     starts = (root,) if name.startswith("/") else _folders_up(folder, root)
     candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in starts]
     for candidate in candidates:

@@ -163,12 +163,7 @@ def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_data(value: Any, text: str | None = None) -> str:
-    """Describe data as messages name it, such as `the number 3`, `'text'`, `a mapping`, `null` or `empty`.
-
-    Args:
-        value: the data.
-        text: how a scalar is written; `None` if nobody wrote it.
-    """
+    """Describe data, such as `the number 3`, `a mapping` or `empty`; `text` is how a scalar is written, if it is."""
     match value:
         case None if text is None:
             return "null"

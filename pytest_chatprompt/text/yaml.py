@@ -156,10 +156,7 @@ class _Counts(NamedTuple):
 
 
 def load_yaml(text: str) -> Any:
-    """Load a text that this package or a tool has written, such as a snapshot, as plain data.
-
-    A text in it may have half characters. Any problem is a `YamlError`.
-    """
+    """Load a text that a program has written, half characters included, as data; any problem is a `YamlError`."""
     root, problems = parse_yaml(text, allows_halves=True)
     if problems:
         raise YamlError(*problems[0])
@@ -167,18 +164,10 @@ def load_yaml(text: str) -> Any:
 
 
 def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[YamlProblem]]:
-    """Parse the one YAML document of a text.
+    """Parse the one YAML document of a text: its root node, and the problems that did not stop the parser, in order.
 
-    Args:
-        text: the whole text of a file.
-        allows_halves: whether a text in it may have half a character, escaped; else that is a problem.
-
-    Returns:
-        The root node, and the problems that did not stop the parser, in the order of the text.
-        For an empty text the value of the root node is `None`.
-
-    Raises:
-        YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
+    `allows_halves` says whether a text in it may have half a character, escaped. A `YamlError` says why nothing can be
+    read at all.
     """
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
@@ -415,11 +404,7 @@ def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Posit
 
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
-    """Read and parse a YAML file: its text, and what `parse_yaml` gives.
-
-    Raises:
-        EvalFileError: it cannot be read as text, or is not valid YAML.
-    """
+    """Read and parse a YAML file: its text, and what `parse_yaml` gives; any error is an `EvalFileError`."""
     try:
         text = read_text(path, root)
         return text, *parse_yaml(text)
