@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
@@ -22,7 +22,6 @@ from pytest_chatprompt.text.json_data import checked
 from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
-_KEY: Final = "guideline_patterns"
 # The attributes of each agent that a target may set.
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
@@ -71,16 +70,17 @@ class _TargetFields(RequestSettings):
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
 
+class _ConfigFile(BaseModel):
+    guideline_patterns: TupleOf[str] | None = None
+
+
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
     _, document, _ = read_yaml_file(path, root, shown)
     data = document.data()
-    if not isinstance(data, dict) or _KEY not in data:
-        return ()
-    adapter: TypeAdapter[dict[str, tuple[str, ...] | None]] = TypeAdapter(dict[str, TupleOf[str] | None])
     try:
-        return adapter.validate_python({_KEY: data[_KEY]})[_KEY] or ()
+        return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error

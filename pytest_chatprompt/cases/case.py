@@ -14,10 +14,8 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     PrivateAttr,
-    Tag,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -26,10 +24,10 @@ from pytest_chatprompt.cases.fields import (
     NonEmptyString,
     NonEmptyTupleOf,
     StrictModel,
+    StringOrList,
     TupleOf,
     is_integer,
     is_number,
-    value_kind,
 )
 from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
 from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
@@ -187,13 +185,7 @@ class SharedKeys(StrictModel):
     """
 
     description: str | None = None
-    provider: Annotated[
-        Annotated[NonEmptyString, Tag("string")]
-        | Annotated[NonEmptyTupleOf[NonEmptyString], Tag("list")]
-        | Annotated[None, Tag("null")],
-        Discriminator(value_kind),
-        AfterValidator(_reject_repeated_provider),
-    ] = None
+    provider: Annotated[StringOrList[NonEmptyString], AfterValidator(_reject_repeated_provider)] = None
     metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt)] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = None
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
@@ -205,13 +197,7 @@ class SharedKeys(StrictModel):
     repeat: Repeat | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
-    parametrize: Annotated[
-        Annotated[NonEmptyString, Tag("string")]
-        | Annotated[NonEmptyTupleOf[Any], Tag("list")]
-        | Annotated[None, Tag("null")],
-        Discriminator(value_kind),
-        BeforeValidator(_check_parametrize),
-    ] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_check_parametrize)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

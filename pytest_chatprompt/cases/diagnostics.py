@@ -177,17 +177,13 @@ def parse_definition_file(text: str, shown_path: str, key: str, model: type[Base
 
 def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
     try:
-        document, _ = parse_yaml(_as_yaml(text))
+        # YAML does not indent with tabs, and a string of JSON holds none.
+        document, _ = parse_yaml(text.replace("\t", " "))
     except YamlError as yaml_error:
         # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
         return [yaml_error.problem]
     wrapper = Node(document.mark, {key: Entry(document, document)})
     return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
-
-
-def _as_yaml(text: str) -> str:
-    # YAML does not indent with tabs, and a string of JSON holds none.
-    return text.replace("\t", " ")
 
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")

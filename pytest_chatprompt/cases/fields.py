@@ -6,7 +6,7 @@ import math
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.text.json_data import checked, invalid, unexpected, without_extensions
@@ -34,6 +34,14 @@ def value_kind(value: Any) -> str:
     if value is None:
         return "null"
     return "list" if isinstance(value, list | tuple) else "string"
+
+
+StringOrList = Annotated[
+    Annotated[NonEmptyString, Tag("string")]
+    | Annotated[NonEmptyTupleOf[T], Tag("list")]
+    | Annotated[None, Tag("null")],
+    Discriminator(value_kind),
+]
 
 
 class StrictModel(BaseModel):

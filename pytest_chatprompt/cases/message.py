@@ -123,7 +123,12 @@ class RawPart(StrictModel):
 
     @model_validator(mode="after")
     def _check_providers(self) -> Self:
-        check_raw(self.by_provider)
+        if not self.model_extra:
+            raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
+        for name, data in self.model_extra.items():
+            if not isinstance(data, Mapping):
+                raise error_at((name,), unexpected("a mapping"))
+        check_json(self.model_extra)
         return self
 
     @property
@@ -131,16 +136,6 @@ class RawPart(StrictModel):
         """What is sent, by the names of providers; at least one."""
         data: Mapping[str, Any] = freeze(self.model_extra)
         return data
-
-
-def check_raw(by_provider: Mapping[str, Any]) -> None:
-    """Check what is sent to single providers as it is."""
-    if not by_provider:
-        raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
-    for name, data in by_provider.items():
-        if not isinstance(data, Mapping):
-            raise error_at((name,), unexpected("a mapping"))
-    check_json(by_provider)
 
 
 Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart | RawPart

@@ -180,7 +180,7 @@ class Attachment:
 
 
 def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
-    """Read each file that the `input_messages` of a case name, by path as written; an `EvalFileError` has all problems."""
+    """Read each file that the `input_messages` of a case name, by path as written; any error is an `EvalFileError`."""
     __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
