@@ -18,7 +18,7 @@ from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
 from pytest_chatprompt.cases.rows import InvalidRow, Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import FileSearchError, find_agentv_file
+from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
@@ -217,7 +217,7 @@ class _EvalFileLoader:
                     self.rows[node.position] = make_rows(read_nodes(node.value), self.shown_path)
             except EvalFileError as error:
                 self.rows[node.position] = error
-            except FileSearchError as error:
+            except NamedFileError as error:
                 self.rows[node.position] = EvalFileError([Diagnostic(self.shown_path, *node.position, str(error))])
         return self.rows[node.position]
 

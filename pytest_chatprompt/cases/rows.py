@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from pytest_chatprompt.cases.fields import is_integer
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import MAX_BYTES, FileSearchError, TextFileError, find_file, read_lines, read_text
+from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_lines, read_text
 from pytest_chatprompt.text.json_data import describe_data, json_problems, parse_json, unique_keys
 from pytest_chatprompt.text.yaml import Node, Position, YamlError, parse_yaml
 from pytest_chatprompt.wording import count, shown_path
@@ -269,13 +269,13 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
     """Load the rows of a dataset: at least one, all with different ids.
 
-    A wrong name is a `FileSearchError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
+    A wrong name is a `NamedFileError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
     """
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())
     if read is None:
         endings = ", ".join(READERS)
-        raise FileSearchError(f"rows cannot be read from {name}; name a file that ends in {endings}")
+        raise NamedFileError(f"rows cannot be read from {name}; name a file that ends in {endings}")
     path = find_file(name, folder, root).path
     shown = shown_path(path, root)
     try:

@@ -121,8 +121,15 @@ def _too_large(max_bytes: int) -> str:
     return f"is larger than {max_bytes // 1024**2} MiB"
 
 
-class FileSearchError(Exception):
-    """There is no such file, or it is outside the root folder."""
+class NamedFileError(Exception):
+    """A file that an author names does not exist, is outside the root folder, or cannot be read: the whole text.
+
+    It has a `media_type` if it is not text, but an image, a document or an audio file.
+    """
+
+    def __init__(self, text: str, media_type: str = "") -> None:
+        self.media_type = media_type
+        super().__init__(text)
 
 
 class ResolvedFile(NamedTuple):
@@ -147,7 +154,7 @@ def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
     shown = (shown_path(path, root) if path.is_relative_to(root) else path.name for path in candidates)
     tried = ", ".join(dict.fromkeys(shown))
-    raise FileSearchError(f"file {name} not found; tried {tried}")
+    raise NamedFileError(f"file {name} not found; tried {tried}")
 
 
 def _folders_up(folder: Path, root: Path) -> list[Path]:
@@ -159,7 +166,7 @@ def _root_path(path: Path, name: str, root: Path) -> str:
     # Not `Path.resolve`, which raises an error for a link to itself; opening the file reports that.
     real_path, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
     if not real_path.is_relative_to(real_root):
-        raise FileSearchError(
+        raise NamedFileError(
             f"file {name} is outside the root folder; only files inside it can be sent, so copy it there"
         )
     # A path that leaves the root folder may lead back into it through a link.
