@@ -75,7 +75,7 @@ bench-quick: $(BENCH)/.ready  ## the small rows of `make bench`; two minutes
 	$(BENCH)/bin/python -m tests.benchmarks --quick $(ARGS)
 
 schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; also what resolves a conflict in them
-	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
+	$(BIN)/python -c 'from tests.eval_schema_generator import write_schema; write_schema()'
 	$(BIN)/python -c 'from tests.results.report_schema import write_schema; write_schema()'
 
 # Each mutant has a time limit.

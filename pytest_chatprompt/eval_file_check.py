@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.cases.loader import load_eval_file
 from pytest_chatprompt.errors import EvalFileError
 
 
@@ -19,7 +19,7 @@ def find_problems(path: Path, root: Path) -> list[EvalFileError]:
         loaded = load_eval_file(path, root)
     except EvalFileError as error:
         return [error]
-    return [case.error for case in loaded if isinstance(case, InvalidCase)]
+    return [case.written for case in loaded if isinstance(case.written, EvalFileError)]
 
 
 def main(arguments: Sequence[str]) -> int:

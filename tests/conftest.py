@@ -26,7 +26,7 @@ from hypothesis.internal.constants_ast import Constants
 
 import pytest_chatprompt
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.loader import CaseTemplate, InvalidCase, load_eval_file
+from pytest_chatprompt.cases.loader import load_eval_file
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.text.yaml import parse_yaml
@@ -107,15 +107,10 @@ class Project:
         # The environments of `make test-clients` have no validator.
         from tests.eval_schema import schema_problems  # noqa: PLC0415
 
-        cases: list[EvalCase] = []
         loaded = load_eval_file(self.write(name, text), self.root)
-        if not any(isinstance(case, InvalidCase) for case in loaded):
+        if all(isinstance(case.written, EvalCase) for case in loaded):
             assert schema_problems(parse_yaml(text)[0].data()) == []
-        for case in loaded:
-            if isinstance(case, InvalidCase):
-                raise case.error
-            cases.append(case.render() if isinstance(case, CaseTemplate) else case)
-        return tuple(cases)
+        return tuple(case.render() for case in loaded)
 
     def case(self, body: str, head: str = "") -> EvalCase:
         """Load an eval file with one case.

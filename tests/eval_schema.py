@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
 
-from pytest_chatprompt.eval_schema import SCHEMA_FILE
+from tests.eval_schema_generator import SCHEMA_FILE
 
 SCHEMA: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 _VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from pytest_chatprompt.apis.table import PROVIDERS
-from pytest_chatprompt.eval_schema import SCHEMA_FILE, make_schema_text, write_schema
 from tests.eval_schema import SCHEMA, editor_problems, read_as_editors_do, schema_problems
+from tests.eval_schema_generator import SCHEMA_FILE, make_schema_text, write_schema
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "example_project").rglob("*.eval.yaml"))

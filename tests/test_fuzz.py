@@ -13,8 +13,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from pytest_chatprompt import EvalCase, EvalFileError
-from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt import EvalFileError
+from pytest_chatprompt.cases.loader import load_eval_file
 from pytest_chatprompt.text.yaml import parse_yaml
 from tests.eval_schema import schema_problems
 from tests.runs.conftest import Run, run
@@ -84,8 +84,8 @@ def check_loading(root: Path, content: bytes) -> bool:
         problems = list(error.diagnostics)
     else:
         assert len({case.id for case in loaded}) == len(loaded) > 0
-        assert all(isinstance(case, EvalCase | InvalidCase) for case in loaded)
-        problems = [problem for case in loaded if isinstance(case, InvalidCase) for problem in case.error.diagnostics]
+        errors = [case.written for case in loaded if isinstance(case.written, EvalFileError)]
+        problems = [problem for error in errors for problem in error.diagnostics]
         assert all(problem.case_id is not None for problem in problems)
     lines = content.count(b"\n") + content.count(b"\r") + 2
     assert all(1 <= problem.line <= lines and problem.column >= 1 for problem in problems)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.eval_schema import SCHEMA_FILE
+from tests.eval_schema_generator import SCHEMA_FILE
 
 
 def test_the_schema_is_printed_and_nothing_is_collected(pytester: pytest.Pytester) -> None:

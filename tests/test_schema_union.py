@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.eval_schema import Schema, any_of
+from tests.eval_schema_generator import Schema, any_of
 
 TEXT: Schema = {"type": "string", "minLength": 1}
 LIST: Schema = {"type": "array", "items": {"type": "integer"}, "minItems": 1}

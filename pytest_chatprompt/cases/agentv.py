@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
@@ -22,7 +22,6 @@ from pytest_chatprompt.text.json_data import checked
 from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
-_KEY: Final = "guideline_patterns"
 # The attributes of each agent that a target may set.
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
@@ -71,16 +70,17 @@ class _TargetFields(RequestSettings):
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
 
+class _ConfigFile(BaseModel):
+    guideline_patterns: TupleOf[str] | None = None
+
+
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
     _, document, _ = read_yaml_file(path, root, shown)
     data = document.data()
-    if not isinstance(data, dict) or _KEY not in data:
-        return ()
-    adapter: TypeAdapter[dict[str, tuple[str, ...] | None]] = TypeAdapter(dict[str, TupleOf[str] | None])
     try:
-        return adapter.validate_python({_KEY: data[_KEY]})[_KEY] or ()
+        return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
@@ -102,8 +102,7 @@ _SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
     """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
 
-    Raises:
-        ValueError: it cannot run here; the text completes a sentence about the target.
+    The text of a `ValueError` completes a sentence about the target.
     """
     if not template.strip():
         raise ValueError("has no 'command'")
@@ -159,17 +158,19 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetsFile:
-    """A file of targets: the definitions by name, and what is wrong with names that several of them have."""
+    """A file of targets: the definitions by name, of which each should have one."""
 
     shown_path: str
-    nodes: Mapping[str, Node]
-    repeated: Mapping[str, Diagnostic]
+    nodes: Mapping[str, list[Node]]
 
     def read(self, name: str) -> Target:
         """Read a target; what is wrong with others does not matter."""
-        if name in self.repeated:
-            raise EvalFileError([self.repeated[name]])
-        return _read_target(self.shown_path, name, self.nodes[name])
+        node, *others = self.nodes[name]
+        if others:
+            text = f"the target {name!r} is defined twice, first on line {node.position.line}"
+            text += "; give each target a name of its own"
+            raise EvalFileError([Diagnostic(self.shown_path, *others[0].find(("name",)).position, text)])
+        return _read_target(self.shown_path, name, node)
 
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
@@ -180,20 +181,12 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position
         raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
-    nodes: dict[str, Node] = {}
-    repeated: dict[str, Diagnostic] = {}
+    nodes: dict[str, list[Node]] = {}
     for node in entry.node.value:
         written = node.find_entry(("name",))
-        if written is None or not isinstance(written.node.value, str):
-            continue
-        name = written.node.value
-        if name in nodes:
-            text = f"the target {name!r} is defined twice, first on line {nodes[name].position.line}"
-            text += "; give each target a name of its own"
-            line, column = written.node.position
-            repeated.setdefault(name, Diagnostic(shown, line, column, text))
-        nodes.setdefault(name, node)
-    return TargetsFile(shown, nodes, repeated)
+        if written is not None and isinstance(written.node.value, str):
+            nodes.setdefault(written.node.value, []).append(node)
+    return TargetsFile(shown, nodes)
 
 
 def _read_target(shown: str, name: str, node: Node) -> Target:
@@ -235,10 +228,9 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
             position = fields["command"].key.position if "command" in fields else node.position
             raise EvalFileError([diagnostic(position, text)]) from None
     settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
-    line, column = node.position
     return Target(
         name,
-        f"{shown}:{line}:{column}",
+        f"{shown}:{node.position.line}:{node.position.column}",
         provider,
         {} if provider in AGENTS else settings,
         values.api_key,

@@ -14,32 +14,25 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     PrivateAttr,
-    Tag,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import (
-    KnownNames,
     NonEmptyString,
     NonEmptyTupleOf,
-    SchemaKeywords,
     StrictModel,
+    StringOrList,
     TupleOf,
-    WrittenAs,
     is_integer,
     is_number,
-    path_pattern,
-    pattern,
-    value_kind,
 )
-from pytest_chatprompt.cases.message import EvalMessage, MessageAsWritten, expand_data, read_expected_messages
-from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
+from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
+from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
-from pytest_chatprompt.cases.rows import READERS, Row, RowData, Variables, find_problem
+from pytest_chatprompt.cases.rows import Row, find_problem
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.json_data import (
     Location,
@@ -58,10 +51,9 @@ DEFAULT_REPEAT: Final = 1
 DEFAULT_PASS_RATE: Final = 1.0
 
 
-Repeat = Annotated[int, Field(ge=1), checked("a whole number from 1", lambda value: is_integer(value) and value >= 1)]
+Repeat = Annotated[int, checked("a whole number from 1", lambda value: is_integer(value) and value >= 1)]
 PassRate = Annotated[
     float,
-    SchemaKeywords(lambda: {"exclusiveMinimum": 0, "maximum": 1}),
     checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
 ]
 
@@ -79,16 +71,6 @@ class EvalCheck:
     type: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     location: Location = field(default=(), compare=False)
-
-
-class WrittenCheck(BaseModel, defer_build=True):
-    """A check of the answer, or of what is sent: `{type: TYPE, value: ...}`; for the JSON Schema.
-
-    Attributes:
-        type: what it looks at; `not_` before it makes it the opposite.
-    """
-
-    type: Annotated[NonEmptyString, KnownNames("check")]
 
 
 def read_checks(data: Any) -> tuple[EvalCheck, ...]:
@@ -160,9 +142,6 @@ def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata
 
 
-ProviderName = Annotated[NonEmptyString, KnownNames("provider")]
-
-
 class Execution(BaseModel):
     """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored.
 
@@ -172,7 +151,7 @@ class Execution(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow", defer_build=True)
 
-    target: Annotated[str, KnownNames("provider")] | None = None
+    target: str | None = None
 
 
 class SharedKeys(StrictModel):
@@ -206,66 +185,19 @@ class SharedKeys(StrictModel):
     """
 
     description: str | None = None
-    provider: Annotated[
-        Annotated[ProviderName, Tag("string")]
-        | Annotated[NonEmptyTupleOf[ProviderName], Tag("list"), SchemaKeywords(lambda: {"uniqueItems": True})]
-        | Annotated[None, Tag("null")],
-        Discriminator(value_kind),
-        AfterValidator(_reject_repeated_provider),
-        Field(examples=["openai", ["openai", "anthropic"]]),
-    ] = None
-    metadata: Annotated[
-        Mapping[str, Any],
-        AfterValidator(_check_system_prompt),
-        SchemaKeywords(lambda: {"properties": {"systemPrompt": {"type": ["string", "null"]}}}),
-        Field(examples=[{"systemPrompt": "You review code."}]),
-    ] = Field(default_factory=dict)
-    guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
-    tags: TupleOf[
-        Annotated[
-            str,
-            AfterValidator(_check_tag),
-            # As in `_VALID_TAG`, but any character outside of ASCII: editors know other letters than Python does.
-            pattern(lambda: r"^(?!_)[\w\-./+\u0080-\uffff]+$"),
-        ]
-    ] = Field(default=(), examples=[["smoke"]])
-    settings: Annotated[Settings, Field(examples=[{"temperature": 0, "openai": {"seed": 7}}])] = None
-    tools: Annotated[
-        ToolsOrPath,
-        Field(
-            examples=["./tools.json", [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]]
-        ),
-    ] = None
-    tool_choice: Annotated[
-        ToolChoiceOrWord,
-        Field(examples=["required", {"type": "function", "name": "get_weather"}]),
-    ] = None
-    response_format: Annotated[
-        FormatOrPath,
-        Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
-    ] = None
-    checks: Annotated[
-        tuple[EvalCheck, ...],
-        BeforeValidator(read_checks),
-        WrittenAs(lambda: TupleOf[WrittenCheck]),
-        Field(examples=[[{"type": "icontains", "value": "off-by-one"}]]),
-    ] = ()
-    repeat: Annotated[Repeat | None, Field(examples=[5])] = None
-    pass_rate: Annotated[PassRate | None, Field(examples=[0.8])] = None
-    vars: Annotated[
-        Mapping[str, Any] | None,
-        AfterValidator(_check_variables),
-        WrittenAs(lambda: Variables | None),
-        Field(examples=[{"city": "Paris"}]),
-    ] = None
-    parametrize: Annotated[
-        Annotated[NonEmptyString, Tag("string"), pattern(lambda: path_pattern(READERS))]
-        | Annotated[NonEmptyTupleOf[Any], Tag("list"), WrittenAs(lambda: NonEmptyTupleOf[RowData])]
-        | Annotated[None, Tag("null")],
-        Discriminator(value_kind),
-        BeforeValidator(_check_parametrize),
-        Field(examples=["./cities.csv", [{"id": "paris", "city": "Paris"}]]),
-    ] = None
+    provider: Annotated[StringOrList[NonEmptyString], AfterValidator(_reject_repeated_provider)] = None
+    metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt)] = Field(default_factory=dict)
+    guideline_patterns: TupleOf[str] | None = None
+    tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
+    settings: Settings = None
+    tools: ToolsOrPath = None
+    tool_choice: ToolChoiceOrWord = None
+    response_format: FormatOrPath = None
+    checks: Annotated[tuple[EvalCheck, ...], BeforeValidator(read_checks)] = ()
+    repeat: Repeat | None = None
+    pass_rate: PassRate | None = None
+    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_check_parametrize)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None
@@ -276,11 +208,7 @@ class SharedKeys(StrictModel):
     evaluator: Any = None
     evaluators: Any = None
     execution: Execution | None = None
-    target: Annotated[str, KnownNames("provider")] | None = None
-
-
-INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[MessageAsWritten] | EvalMessage | Mapping[str, Any])
-EXPECTED_AS_WRITTEN: Final = WrittenAs(lambda: TupleOf[EvalMessage] | Any)
+    target: str | None = None
 
 
 class EvalCase(SharedKeys):
@@ -302,17 +230,14 @@ class EvalCase(SharedKeys):
     """
 
     level = "case"
-    model_config = ConfigDict(
-        json_schema_extra={"required": ["id"], "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}]}
-    )
 
-    id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
+    id: NonEmptyString
     outcome: str | None = None
-    input_messages: Annotated[NonEmptyTupleOf[EvalMessage], WrittenAs(lambda: NonEmptyTupleOf[MessageAsWritten])]
-    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages), EXPECTED_AS_WRITTEN] = ()
+    input_messages: NonEmptyTupleOf[EvalMessage]
+    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
-    input: Annotated[Any, INPUT_AS_WRITTEN] = None
+    input: Any = None
     expected_output: Any = None
 
     _origin: Origin | None = PrivateAttr(default=None)
@@ -320,7 +245,7 @@ class EvalCase(SharedKeys):
     @model_validator(mode="before")
     @classmethod
     def _expand_shorthands(cls, data: Any) -> Any:
-        return expand_data(data) if isinstance(data, dict) else data
+        return expand_shorthands(data) if isinstance(data, dict) else data
 
     @property
     def has_origin(self) -> bool:
@@ -373,9 +298,7 @@ def option_diagnostic(
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
     """Report a problem with a value in a case, at the keys and indexes that lead to it."""
     origin = case.origin
-    return origin.diagnostic(
-        text + place_of_row(origin.row), case.full_id, location, position=origin.position_of(*location)
-    )
+    return origin.diagnostic(text + place_of_row(origin.row), case.full_id, location, origin.position_of(*location))
 
 
 def place_of_row(row: Row | None) -> str:
@@ -384,16 +307,12 @@ def place_of_row(row: Row | None) -> str:
 
 
 def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
-    """A copy of a case that has a test as its origin.
-
-    Raises:
-        EvalFileError: it has variables, rows, repeats or checks, which only eval files have.
-    """
+    """A copy of a case that has a test as its origin; an `EvalFileError` if it has what only eval files have."""
     if case.has_origin:
         return case
     copy = case.model_copy()
     module = Path(test.node_id.partition("::")[0]).name or "code"
-    copy._origin = CodeOrigin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
+    copy._origin = Origin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
     unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
     if unused:
         text = "has no effect in a case made in code; use f-strings, and parameters of pytest"

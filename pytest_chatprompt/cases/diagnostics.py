@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_chatprompt.cases.fields import Level, StrictModel
-from pytest_chatprompt.cases.message import PART_MODELS, ROLES, SHORTHANDS, EvalMessage, ToolCall, is_expanded
+from pytest_chatprompt.cases.message import PART_MODELS, ROLES, EvalMessage, ToolCall, location_in_file
 from pytest_chatprompt.cases.request_options import (
     SETTING_NAMES,
     ChatTool,
@@ -60,23 +60,18 @@ _UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODEL
 def explain_validation_error(
     error: ValidationError, node: Node, model: type[StrictModel] = StrictModel
 ) -> Iterator[tuple[Position, str]]:
-    """Say for each detail of a validation error where it is in the file, and what to write instead.
-
-    Args:
-        error: from validating the data of `node`.
-        node: the mapping that was validated.
-        model: the model that it was validated with; its keys are suggested for a mistyped one.
-    """
+    """Say for each detail of a validation error where it is in a mapping of the file, and what to write instead."""
     for detail in error.errors(include_url=False):
-        location = detail["loc"]
+        model_location = detail["loc"]
+        location = location_in_file(node, model_location)
         value = node.find(location)
-        detail["loc"] = _as_written(location, node)
+        detail["loc"] = (*location[:1], *model_location[1:])
         match detail["type"]:
             case "extra_forbidden":
-                mapping, key = node.find(location[:-1]), str(location[-1])
-                owner = _owner(location[:-1], model)
-                suggestion = _explain_unknown_key(key, owner)
-                yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
+                key = str(location[-1])
+                suggestion = _explain_unknown_key(key, _owner(model_location[:-1], model))
+                text = f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
+                yield node.find(location[:-1]).key_position(key), text
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
             case "invalid_key":
@@ -113,12 +108,6 @@ def _suggest_role(role: str, expected: str) -> str:
     if own_role in roles:
         return f"write {own_role!r}"
     return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
-
-
-def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
-    """A location with the shorthand in place of the messages that it stands for."""
-    names = {shorthand.messages_key: shorthand.key for shorthand in SHORTHANDS if is_expanded(node, shorthand)}
-    return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:
@@ -188,17 +177,13 @@ def parse_definition_file(text: str, shown_path: str, key: str, model: type[Base
 
 def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
     try:
-        document, _ = parse_yaml(_as_yaml(text))
+        # YAML does not indent with tabs, and a string of JSON holds none.
+        document, _ = parse_yaml(text.replace("\t", " "))
     except YamlError as yaml_error:
         # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
         return [yaml_error.problem]
     wrapper = Node(document.mark, {key: Entry(document, document)})
     return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
-
-
-def _as_yaml(text: str) -> str:
-    # YAML does not indent with tabs, and a string of JSON holds none.
-    return text.replace("\t", " ")
 
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")

@@ -3,60 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.text.json_data import checked, invalid, unexpected, without_extensions
 from pytest_chatprompt.wording import did_you_mean
-
-NameKind = Literal["provider", "check"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class WrittenAs:
-    """The type that authors write, where the field's own type is what a validator makes of it."""
-
-    make_type: Callable[[], Any]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SchemaKeywords:
-    """Keywords of JSON Schema for a rule that only a validator knows."""
-
-    make_keywords: Callable[[], dict[str, Any]]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class KnownNames:
-    """A text for which editors propose the known names; any other text is valid too, since users add names."""
-
-    kind: NameKind
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class OtherKeys:
-    """The keys that a mapping may have beside those of its model, as the type of a mapping: `dict[str, int]`."""
-
-    mapping: Any
-
-
-def pattern(make_pattern: Callable[[], str]) -> SchemaKeywords:
-    """A pattern that a text has to match."""
-    return SchemaKeywords(lambda: {"pattern": make_pattern()})
-
-
-def path_pattern(suffixes: Iterable[str]) -> str:
-    """A pattern of paths that end in one of several suffixes, in upper or lower case."""
-    return rf"\.({'|'.join(map(_in_any_case, (suffix.removeprefix('.') for suffix in suffixes)))})$"
-
-
-def _in_any_case(word: str) -> str:
-    return "".join(f"[{letter.upper()}{letter}]" for letter in word)
 
 
 def _reject_empty_list(value: Any) -> Any:
@@ -71,7 +25,7 @@ Level = Literal["file", "case", "settings", "message", "part"]
 # YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
 TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.
-NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list), SchemaKeywords(lambda: {"minItems": 1})]
+NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list)]
 NonEmptyString = Annotated[str, Field(min_length=1)]
 
 
@@ -80,6 +34,14 @@ def value_kind(value: Any) -> str:
     if value is None:
         return "null"
     return "list" if isinstance(value, list | tuple) else "string"
+
+
+StringOrList = Annotated[
+    Annotated[NonEmptyString, Tag("string")]
+    | Annotated[NonEmptyTupleOf[T], Tag("list")]
+    | Annotated[None, Tag("null")],
+    Discriminator(value_kind),
+]
 
 
 class StrictModel(BaseModel):
@@ -127,24 +89,20 @@ def _check_effort(value: Any) -> Any:
     return value
 
 
-TopP = Annotated[
-    float, Field(ge=0, le=1), checked("a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)
-]
+TopP = Annotated[float, checked("a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)]
 Stop = Annotated[
     str | tuple[str, ...],
     checked("a text, or a list of texts, none of them empty", _is_stop),
-    WrittenAs(lambda: NonEmptyString | NonEmptyTupleOf[NonEmptyString]),
 ]
 Seed = Annotated[int, checked("a whole number", is_integer)]
-ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(lambda: {"enum": [*REASONING_EFFORTS]})]
+ReasoningEffort = Annotated[str, PlainValidator(_check_effort)]
 
 
-_DATA_SUFFIXES: Final = (".json", ".yaml", ".yml")
-DataPath = Annotated[str, pattern(lambda: path_pattern(_DATA_SUFFIXES))]
+DATA_SUFFIXES: Final = (".json", ".yaml", ".yml")
 
 
 def check_data_path(path: str, otherwise: str) -> str:
     """Return a path that names a JSON or YAML file; `otherwise` is what the value may be if it is no path."""
-    if PurePath(path).suffix.lower() not in _DATA_SUFFIXES:
+    if PurePath(path).suffix.lower() not in DATA_SUFFIXES:
         raise unexpected(f"{otherwise}, or the path of a .json, .yaml or .yml file")
     return path

@@ -64,7 +64,7 @@ def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
 def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for key, winner_key in _STAND_INS:
         entry, winner = entries.get(key), entries.get(winner_key)
-        if entry is None or winner is None or entry.key is winner.key or not _has_content(entry):
+        if entry is None or winner is None or not _has_content(entry):
             continue
         # An outcome of null counts as not set.
         if winner_key != "outcome" or winner.node.value is not None:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
 from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
-from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
+from pytest_chatprompt.cases.fields import NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
-from pytest_chatprompt.cases.rows import DatasetNameError, InvalidRow, Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.rows import InvalidRow, Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import find_agentv_file
-from pytest_chatprompt.text.json_data import FrozenDict, freeze
+from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
+from pytest_chatprompt.text.json_data import freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 # AgentV's name for the default provider.
 DEFAULT_TARGET: Final = "default"
-# All cases without metadata share it; it is read-only.
-_NO_METADATA: Final = FrozenDict()
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
 _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 _Rows = list[Row | InvalidRow]
@@ -44,83 +41,43 @@ class EvalFileKeys(SharedKeys):
     level = "file"
 
     schema_: Any = Field(default=None, alias="$schema")
-    evalcases: Annotated[NonEmptyTupleOf[Any], WrittenAs(lambda: NonEmptyTupleOf[EvalCase])]
+    evalcases: NonEmptyTupleOf[Any]
 
 
-class CaseTemplate(NamedTuple):
-    """A case as its author wrote it, with variables, and one of its rows; `None` if it has `vars` alone."""
+class LoadedCase(NamedTuple):
+    """A case of an eval file, or one of its rows: it becomes a test item, also where it is invalid.
 
-    case: EvalCase
-    row: Row | None = None
-
-    @property
-    def id(self) -> str:
-        """The id of the case, without its row."""
-        return self.case.id
-
-    @property
-    def row_id(self) -> str | None:
-        """The id of the row; `None` for none."""
-        return None if self.row is None else self.row.id
-
-    @property
-    def full_id(self) -> str:
-        """The id with its row: `qa[eiffel]`."""
-        return self.case.id if self.row is None else f"{self.case.id}[{self.row.id}]"
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags of the case."""
-        return self.case.tags
-
-    @property
-    def provider(self) -> str | tuple[str, ...] | None:
-        """The provider of the case, or several; `None` for the default provider."""
-        return self.case.provider
-
-    @property
-    def line(self) -> int:
-        """The 1-based line on which the case begins."""
-        return self.case.line
-
-    @property
-    def origin(self) -> Origin:
-        """The file and the position that the case was read from."""
-        return self.case.origin
-
-    def render(self) -> EvalCase:
-        """Fill in the variables; an `EvalFileError` if a text cannot be rendered."""
-        # Most cases have no variables, and need nothing of it.
-        from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
-
-        return render_case(self.case, self.row)
-
-
-def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
-    """The valid cases as their authors wrote them, each once, also if it has several rows."""
-    previous: EvalCase | None = None
-    for case in cases:
-        written = case.case if isinstance(case, CaseTemplate) else case
-        if isinstance(written, EvalCase) and written is not previous:
-            yield written
-            previous = written
-
-
-class InvalidCase(NamedTuple):
-    """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
-
-    Its tags are the file's and its own valid ones, so that `-m` selects it as it would the valid case.
-    It has a `row_id` if only that row is invalid.
+    Args:
+        id: the id of the case, without its row.
+        tags: the file's and its own; the valid ones if it is invalid, so that `-m` selects it just as well.
+        line: the 1-based line on which it begins.
+        written: the case as its author wrote it, with its variables; or what is wrong with it.
+        row_id: the id of the row, which may be the only thing that is invalid; `None` for none.
+        row: the row whose variables are filled in; `None` for none.
     """
 
     id: str
     tags: tuple[str, ...]
     line: int
-    error: EvalFileError
+    written: EvalCase | EvalFileError
     row_id: str | None = None
+    row: Row | None = None
 
+    @property
+    def full_id(self) -> str:
+        """The id with its row: `qa[eiffel]`."""
+        return self.id if self.row_id is None else f"{self.id}[{self.row_id}]"
 
-LoadedCase = EvalCase | CaseTemplate | InvalidCase
+    def render(self) -> EvalCase:
+        """The case with its variables filled in; an `EvalFileError` if it is invalid, or a text cannot be rendered."""
+        if isinstance(self.written, EvalFileError):
+            raise self.written
+        if self.written.vars is None:
+            return self.written
+        # Most cases have no variables, and need nothing of it.
+        from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
+
+        return render_case(self.written, self.row)
 
 
 def load_eval_file(
@@ -129,22 +86,10 @@ def load_eval_file(
     default_guideline_patterns: Sequence[str] | None = None,
     warn: Callable[[Diagnostic], object] = lambda _: None,
 ) -> tuple[LoadedCase, ...]:
-    """Load the cases of an eval file.
+    """Load the cases of an eval file: at least one, in the order of the file, a case with rows once for each of them.
 
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder; messages show paths relative to it, and the search for `.agentv` ends there.
-        default_guideline_patterns: the globs of cases for which neither the file nor the case sets any;
-            `None` for those of `.agentv/config.yaml`.
-        warn: called for each key that is valid and has no effect.
-
-    Returns:
-        The cases in the order of the file, at least one. A case with variables is a `CaseTemplate`, one for each of
-        its rows.
-
-    Raises:
-        EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
-            usable id. It has all problems of the file, but not those inside its cases.
+    Guideline patterns that nobody sets are the default ones, if `None` those of `.agentv/config.yaml`. `warn` is called
+    for each key without effect. An `EvalFileError` has all problems of the file itself, not those inside its cases.
     """
     return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
 
@@ -168,7 +113,6 @@ class _EvalFileLoader:
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
-        expand_tree(document)
         file_keys = self.validate_file_keys(document)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -179,11 +123,13 @@ class _EvalFileLoader:
         loaded: list[LoadedCase] = []
         for index, node in nodes:
             origin = Origin(self.path, self.shown_path, *node.position, source, index)
-            case = self.load_case(node, file_keys, origin)
-            if isinstance(case, InvalidCase) or case.vars is None:
-                loaded.append(case)
+            data = node.data()
+            try:
+                case = self.load_case(data, file_keys, origin)
+            except ValidationError as error:
+                loaded.append(self.invalid_case(error, node, data, file_keys))
             else:
-                loaded += self.templates(case, node, document)
+                loaded += self.with_rows(case, node, document)
         return tuple(loaded)
 
     def add_diagnostic(self, position: Position, text: str) -> None:
@@ -226,12 +172,8 @@ class _EvalFileLoader:
                 first_lines[case_id.value] = case_id.position.line
                 yield index, node
 
-    def load_case(self, node: Node, file_keys: EvalFileKeys, origin: Origin) -> EvalCase | InvalidCase:
-        data = node.data()
-        try:
-            case = EvalCase.model_validate(data)
-        except ValidationError as error:
-            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
+    def load_case(self, data: dict[str, Any], file_keys: EvalFileKeys, origin: Origin) -> EvalCase:
+        case = EvalCase.model_validate(data)
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
@@ -244,10 +186,11 @@ class _EvalFileLoader:
         case._origin = origin
         return case
 
-    def templates(self, case: EvalCase, node: Node, document: Node) -> Iterator[CaseTemplate | InvalidCase]:
-        """The templates of a case with variables: one for each row, or a single one."""
+    def with_rows(self, case: EvalCase, node: Node, document: Node) -> Iterator[LoadedCase]:
+        """A valid case: once for each of its rows, or a single time."""
+        item = LoadedCase(case.id, case.tags, case.line, case)
         if case.parametrize is None:
-            yield CaseTemplate(case)
+            yield item
             return
         written = node.find(("parametrize",))
         if written is node or written.value is None:
@@ -255,14 +198,15 @@ class _EvalFileLoader:
         rows = self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
             diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
-            yield InvalidCase(case.id, case.tags, case.line, EvalFileError(diagnostics))
+            yield item._replace(written=EvalFileError(diagnostics))
             return
         for row in rows:
+            of_row = item._replace(row_id=row.id)
             if isinstance(row, Row):
-                yield CaseTemplate(case, row)
+                yield of_row._replace(row=row)
             else:
-                diagnostic = Diagnostic(row.path, row.line, row.column, row.text, case_id=f"{case.id}[{row.id}]")
-                yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
+                problem = Diagnostic(row.path, row.line, row.column, row.text, of_row.full_id)
+                yield of_row._replace(written=EvalFileError([problem]))
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> _Rows | EvalFileError:
         if node.position not in self.rows:
@@ -273,20 +217,23 @@ class _EvalFileLoader:
                     self.rows[node.position] = make_rows(read_nodes(node.value), self.shown_path)
             except EvalFileError as error:
                 self.rows[node.position] = error
-            except DatasetNameError as error:
+            except NamedFileError as error:
                 self.rows[node.position] = EvalFileError([Diagnostic(self.shown_path, *node.position, str(error))])
         return self.rows[node.position]
 
     def invalid_case(
-        self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
-    ) -> InvalidCase:
-        case_id, tags = data["id"], data.get("tags")
-        diagnostics = {Diagnostic(self.shown_path, *position, text, case_id) for position, text in problems}
+        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+    ) -> LoadedCase:
+        problems = {
+            Diagnostic(self.shown_path, *position, text, data["id"])
+            for position, text in explain_validation_error(error, node, EvalCase)
+        }
+        tags = data.get("tags")
         valid_tags = [
             tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
         ]
-        error = EvalFileError(sorted(diagnostics))
-        return InvalidCase(case_id, (*file_keys.tags, *valid_tags), node.position.line, error)
+        all_tags = (*file_keys.tags, *valid_tags)
+        return LoadedCase(data["id"], all_tags, node.position.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
@@ -303,10 +250,9 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     """
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
-    metadata = {**file.metadata, **own_metadata}
     merged = {
         "provider": _provider(case, file),
-        "metadata": freeze(metadata) if metadata else _NO_METADATA,
+        "metadata": freeze({**file.metadata, **own_metadata}),
         "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,

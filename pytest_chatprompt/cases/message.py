@@ -1,23 +1,39 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
+
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
-
-from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
-
-from pytest_chatprompt.cases.fields import NonEmptyString, SchemaKeywords, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.text.json_data import (
-    check_json,
-    error_at,
-    freeze,
-    invalid,
-    require_json_mapping,
-    to_json_text,
-    unexpected,
-    without_extensions,
-)
+from pydantic import ConfigDict
+from pydantic import Discriminator
+from pydantic import PlainValidator
+from pydantic import Tag
+from pydantic import ValidationError
+from pydantic import model_validator
+from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.cases.fields import StrictModel
+from pytest_chatprompt.cases.fields import TupleOf
+from pytest_chatprompt.cases.fields import value_kind
+from pytest_chatprompt.text.json_data import Location
+from pytest_chatprompt.text.json_data import check_json
+from pytest_chatprompt.text.json_data import error_at
+from pytest_chatprompt.text.json_data import freeze
+from pytest_chatprompt.text.json_data import invalid
+from pytest_chatprompt.text.json_data import require_json_mapping
+from pytest_chatprompt.text.json_data import to_json_text
+from pytest_chatprompt.text.json_data import unexpected
+from pytest_chatprompt.text.json_data import without_extensions
 from pytest_chatprompt.text.media_types import MediaKind
-from pytest_chatprompt.text.yaml import Entry, Node
+from pytest_chatprompt.text.yaml import Node
+from typing import Annotated
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Literal
+from typing import NamedTuple
+from typing import Self
+from typing import get_args
+
+
+
 
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
 # model that inherits the field.
@@ -39,7 +55,6 @@ class TextPart(StrictModel):
         cache_control: Anthropic's mark of where a prefix that is cached ends; `None` for none.
     """
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["file"]}]})
     usage: ClassVar[str] = "{type: text, value: ...}"
 
     type: Literal["text"] = "text"
@@ -117,16 +132,19 @@ class RawPart(StrictModel):
     Its other keys are names of providers, each with what is sent to that one.
     """
 
-    model_config = ConfigDict(
-        extra="allow", json_schema_extra={"additionalProperties": {"type": "object"}, "minProperties": 2}
-    )
+    model_config = ConfigDict(extra="allow")
     usage: ClassVar[str] = "{type: raw, PROVIDER: {...}}"
 
     type: Literal["raw"] = "raw"
 
     @model_validator(mode="after")
     def _check_providers(self) -> Self:
-        check_raw(self.by_provider)
+        if not self.model_extra:
+            raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
+        for name, data in self.model_extra.items():
+            if not isinstance(data, Mapping):
+                raise error_at((name,), unexpected("a mapping"))
+        check_json(self.model_extra)
         return self
 
     @property
@@ -134,16 +152,6 @@ class RawPart(StrictModel):
         """What is sent, by the names of providers; at least one."""
         data: Mapping[str, Any] = freeze(self.model_extra)
         return data
-
-
-def check_raw(by_provider: Mapping[str, Any]) -> None:
-    """Check what is sent to single providers as it is."""
-    if not by_provider:
-        raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
-    for name, data in by_provider.items():
-        if not isinstance(data, Mapping):
-            raise error_at((name,), unexpected("a mapping"))
-    check_json(by_provider)
 
 
 Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart | RawPart
@@ -183,28 +191,6 @@ def _content_kind(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 
-def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
-    return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
-
-
-def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
-    return {"properties": {key: rule}, "required": [key]}
-
-
-# What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
-_RULES_OF_ROLES: Final[list[Any]] = [
-    _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
-    _unless_role("tool", {"tool_call_id": {"type": "null"}, "is_error": {"const": False}}),
-    {
-        "anyOf": [
-            _where("content", {"not": {"type": "null"}}),
-            _where("tool_calls", {"minItems": 1}),
-            _where("tool_call_id", {"type": "string"}),
-        ]
-    },
-]
-
-
 class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
@@ -219,9 +205,8 @@ class EvalMessage(StrictModel):
     """
 
     level = "message"
-    model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
 
-    role: Annotated[Role, SchemaKeywords(lambda: {"enum": list(ROLES)})]
+    role: Role
     content: Annotated[
         Annotated[str, Tag("string")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
@@ -269,19 +254,6 @@ class EvalMessage(StrictModel):
         return (TextPart.model_construct(type="text", value=to_json_text(self.content)),)
 
 
-# What authors write for a message, for the JSON Schema: errors are about the one that is meant.
-MessageAsWritten = Annotated[
-    Any,
-    SchemaKeywords(
-        lambda: {
-            "if": {"properties": {"type": {"const": "raw"}}, "required": ["type"]},
-            "then": {"$ref": "#/$defs/RawPart"},
-            "else": {"$ref": "#/$defs/EvalMessage"},
-        }
-    ),
-]
-
-
 def read_expected_messages(data: Any) -> tuple[Any, ...]:
     """Read a reference answer, which may be any data, because it is never sent (rule A7).
 
@@ -309,59 +281,42 @@ class Shorthand(NamedTuple):
 INPUT: Final = Shorthand("input", "input_messages", "user")
 EXPECTED_OUTPUT: Final = Shorthand("expected_output", "expected_messages", "assistant")
 SHORTHANDS: Final = (INPUT, EXPECTED_OUTPUT)
-_Form = Literal["messages", "message", "content"]
 
 
-def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
+def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
     """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
     for shorthand in SHORTHANDS:
         value = case.get(shorthand.key)
         if value is None or shorthand.messages_key in case:
             continue
-        first = value[0] if isinstance(value, list | tuple) and value else None
-        form = _form(shorthand, value, first)
-        message = {"role": shorthand.role, "content": value} if form == "content" else value
-        expanded[shorthand.messages_key] = value if form == "messages" else [message]
+        match _omitted_levels(shorthand, value):
+            case 0:
+                expanded[shorthand.messages_key] = value
+            case 1:
+                expanded[shorthand.messages_key] = [value]
+            case _:
+                expanded[shorthand.messages_key] = [{"role": shorthand.role, "content": value}]
     return expanded
 
 
-def expand_tree(document: Node) -> None:
-    """Add the messages that the shorthands stand for to each case of a file."""
-    cases = document.find(("evalcases",)).value
-    for case in cases if isinstance(cases, tuple) else ():
-        if isinstance(case.value, dict):
-            for shorthand in SHORTHANDS:
-                _expand_node(case, shorthand)
-
-
-def is_expanded(case: Node, shorthand: Shorthand) -> bool:
-    """Whether the messages of a case come from its shorthand."""
-    short, messages = (case.find_entry((key,)) for key in (shorthand.key, shorthand.messages_key))
-    return short is not None and messages is not None and short.key is messages.key
-
-
-def _expand_node(case: Node, shorthand: Shorthand) -> None:
-    entry = case.value.get(shorthand.key)
-    if entry is None or entry.node.value is None or shorthand.messages_key in case.value:
-        return
-    key, node = entry
-    first = node.value[0].value if isinstance(node.value, tuple) and node.value else None
-    form, message = _form(shorthand, node.value, first), node
-    if form == "content":
-        role = Node(node.mark, shorthand.role, shorthand.role)
-        message = Node(node.mark, {"role": Entry(key, role), "content": Entry(key, node)})
-    messages = node if form == "messages" else Node(node.mark, (message,))
-    case.value[shorthand.messages_key] = Entry(key, messages)
-
-
-def _form(shorthand: Shorthand, value: Any, first: Any) -> _Form:
-    """Whether a shorthand holds messages, one message, or the content of a message."""
+def _omitted_levels(shorthand: Shorthand, value: Any) -> int:
+    """How many levels of the messages a shorthand leaves out: none, the list, or the list and the message."""
     if isinstance(value, list | tuple):
-        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(first)
-        return "content" if is_content else "messages"
-    return "message" if _is_message(value) else "content"
+        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(value[0])
+        return 2 if is_content else 0
+    return 1 if _is_message(value) else 2
 
 
 def _is_message(value: Any) -> bool:
     return isinstance(value, Mapping) and "role" in value
+
+
+def location_in_file(case: Node, location: Location) -> Location:
+    """The keys and indexes that lead to a value of a case, or to the shorthand that stands for its messages."""
+    for shorthand in SHORTHANDS:
+        if location[:1] == (shorthand.messages_key,) and case.find_entry(location[:1]) is None:
+            entry = case.find_entry((shorthand.key,))
+            if entry is not None and entry.node.value is not None:
+                return (shorthand.key, *location[1 + _omitted_levels(shorthand, entry.node.data()) :])
+    return location

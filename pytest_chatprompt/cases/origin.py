@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.cases.message import expand_tree
+from pytest_chatprompt.cases.message import location_in_file
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
@@ -30,10 +30,8 @@ class YamlSource:
 
     @cached_property
     def root(self) -> Node:
-        """The root node of the text's tree, with its shorthands expanded; parsed on first use."""
-        document = parse_yaml(self.text)[0]
-        expand_tree(document)
-        return document
+        """The root node of the text's tree; parsed on first use."""
+        return parse_yaml(self.text)[0]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -46,9 +44,10 @@ class Origin(NamedTuple):
 
     Args:
         path: the eval file, absolute.
-        shown_path: the eval file as messages show it: relative to the root folder, with `/`.
-        line: the 1-based line on which the case begins.
-        column: the 1-based column at which it begins.
+        shown_path: the eval file as messages show it: relative to the root folder, with `/`; the name of the test for a
+            case made in code.
+        line: the 1-based line on which the case begins; 0 for a case made in code.
+        column: the 1-based column at which it begins; 0 for a case made in code.
         source: the text of the file, for the positions of everything in it.
         case_index: 0-based index of the case in `evalcases`.
         row: the row whose variables are filled in; `None` for none.
@@ -71,16 +70,21 @@ class Origin(NamedTuple):
     @property
     def _levels(self) -> tuple[Node, Node]:
         """The case, then its file."""
+        if not self.line:
+            return _NOWHERE, _NOWHERE
         return self.source.root.find(("evalcases", self.case_index)), self.source.root
 
     def position_of(self, *location: str | int) -> Position:
         """The position of a value in the case; where there is no such value, of the innermost one around it."""
-        return self._levels[0].find(location).position
+        case, _ = self._levels
+        return case.find(location_in_file(case, location)).position
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
-        """Report a problem with a value in the case; see `case_diagnostic`."""
-        del location  # the position says more
-        return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
+        """Report a problem with a value in the case: by its position, or by its keys and indexes where it has none."""
+        if location and not self.line:
+            steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+            text = f"{steps.removeprefix('.')}: {text}"
+        return Diagnostic(self.shown_path, *position, text, case_id)
 
     def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
         """The position of one of the settings, a tool or a format, in the case or else in the file.
@@ -115,22 +119,6 @@ class CaseTest(NamedTuple):
     node_id: str
     folder: Path
     root: Path
-
-
-class CodeOrigin(Origin):
-    """The origin of a case that no file holds: it has no positions."""
-
-    __slots__ = ()
-
-    @property
-    def _levels(self) -> tuple[Node, Node]:
-        return _NOWHERE, _NOWHERE
-
-    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
-        """Report a problem by the name of the test, and the place in the case."""
-        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
-        place = f"{steps.removeprefix('.')}: " if steps else ""
-        return Diagnostic(self.shown_path, *position, f"{place}{text}", case_id=case_id)
 
 
 def find_running_test() -> CaseTest:

@@ -14,18 +14,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
 
 from pytest_chatprompt.cases.fields import (
-    DataPath,
-    KnownNames,
     NonEmptyString,
-    OtherKeys,
     ReasoningEffort,
-    SchemaKeywords,
     Seed,
     Stop,
     StrictModel,
     TopP,
     TupleOf,
-    WrittenAs,
     check_data_path,
     is_integer,
     is_number,
@@ -63,21 +58,15 @@ class RequestSettings(StrictModel):
 
     level = "settings"
 
-    model: Annotated[
-        NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
-    ] = ""
+    model: Annotated[str, checked("a text that is not empty", lambda text: isinstance(text, str) and text != "")] = ""
     temperature: (
-        Annotated[float, Field(ge=0), checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)]
-        | None
+        Annotated[float, checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)] | None
     ) = None
     top_p: TopP | None = None
     stop: Stop | None = None
     seed: Seed | None = None
     max_output_tokens: (
-        Annotated[
-            int, Field(ge=1), checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)
-        ]
-        | None
+        Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)] | None
     ) = None
     reasoning_effort: ReasoningEffort | None = None
     extra_body: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
@@ -86,7 +75,6 @@ class RequestSettings(StrictModel):
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
 # They stand beside the settings, so no provider of that name is meant.
 _NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "response_format"})
-WrittenSettings = Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])]
 
 
 class _Levels(BaseModel, defer_build=True):
@@ -158,25 +146,6 @@ TOOL_CHOICES: Final = ("auto", "none", "required")
 _NAMED_CHOICE: Final = "{type: function, name: NAME}"
 
 
-def _rule_of_type(kind: str, rule: dict[str, Any]) -> dict[str, Any]:
-    """Make a JSON Schema rule for mappings of one type, whose content may be nested under the name of the type."""
-    below = {"if": {"required": [kind]}, "then": {"properties": {kind: {"type": "object", **rule}}}, "else": rule}
-    return {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": below}
-
-
-_NAMED: Final = {"properties": {"name": {"type": "string", "minLength": 1}}, "required": ["name"]}
-_CHOICE_OF_ONE: Final = {
-    "type": "object",
-    "properties": {"type": {"type": "string", "minLength": 1}},
-    "required": ["type"],
-    "allOf": [_rule_of_type("function", _NAMED), _rule_of_type("custom", _NAMED)],
-}
-_CHOICE_OF_SEVERAL: Final = {
-    "properties": {"mode": {"enum": ["auto", "required"]}, "tools": {"type": "array", "items": _CHOICE_OF_ONE}},
-    "required": ["mode", "tools"],
-}
-
-
 class FunctionDefinition(StrictModel):
     """A function that the model may call.
 
@@ -230,12 +199,9 @@ class OtherTool(StrictModel):
         type: its type, such as `custom`.
     """
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]})
+    model_config = ConfigDict(extra="allow")
 
-    type: Annotated[NonEmptyString, SchemaKeywords(lambda: {"not": {"enum": ["function", "raw"]}})]
-
-
-Tool = ChatTool | FlatTool | OtherTool | RawPart
+    type: NonEmptyString
 
 
 def _tool_shape(tool: Any) -> str:
@@ -271,12 +237,15 @@ def read_tools(data: Any) -> Any:
     for index, tool in enumerate(data):
         if tool["type"] == "custom" and not _has_name(tool.get("custom", tool)):
             raise error_at((index,), invalid("missing key 'name'; a custom tool has one"))
-    return tuple(freeze(_own_keys(tool)) for tool in data)
+    return tuple(_own_keys(tool, "function") for tool in data)
 
 
-def _own_keys(tool: Mapping[str, Any]) -> dict[str, Any]:
-    own = without_extensions(tool)
-    return own | {"function": without_extensions(own["function"])} if _tool_shape(tool) == "<chat>" else own
+def _own_keys(data: Mapping[str, Any], inner_key: str) -> FrozenDict:
+    """A tool or a format without its `x-` keys, nor those of the mapping that chat completions nest in it."""
+    own = without_extensions(data)
+    inner = own.get(inner_key)
+    frozen: FrozenDict = freeze(own | {inner_key: without_extensions(inner)} if isinstance(inner, Mapping) else own)
+    return frozen
 
 
 def read_tool_choice(data: Any) -> Any:
@@ -291,14 +260,6 @@ def read_tool_choice(data: Any) -> Any:
     if not isinstance(data, Mapping) or not _is_choice(check_json(data)):
         raise unexpected(f"{', '.join(TOOL_CHOICES)} or {_NAMED_CHOICE}")
     return freeze(without_extensions(data))
-
-
-ToolChoiceWord = Annotated[str, SchemaKeywords(lambda: {"enum": [*TOOL_CHOICES]})]
-# The same rules as in `_is_choice`.
-ToolChoice = Annotated[
-    Mapping[str, Any],
-    SchemaKeywords(lambda: {**_CHOICE_OF_ONE, **_rule_of_type("allowed_tools", _CHOICE_OF_SEVERAL)}),
-]
 
 
 def _is_choice(choice: Mapping[str, Any]) -> bool:
@@ -372,17 +333,6 @@ class PlainFormat(StrictModel):
     type: Literal["text", "json_object"]
 
 
-# The same models as in `format_model`.
-ResponseFormat = PlainFormat | ChatSchemaFormat | FlatSchemaFormat
-
-
-def format_model(data: Any) -> type[StrictModel]:
-    """The model of a format with one of the known types; its keys are suggested for a mistyped one."""
-    if not isinstance(data, Mapping) or data.get("type") != "json_schema":
-        return PlainFormat
-    return ChatSchemaFormat if "json_schema" in data else FlatSchemaFormat
-
-
 def read_response_format(data: Any) -> Any:
     """Check a `response_format`."""
     if data is None:
@@ -391,11 +341,10 @@ def read_response_format(data: Any) -> Any:
         raise unexpected("a mapping with the key 'type'")
     if data.get("type", "text") not in FORMAT_TYPES:
         raise error_at(("type",), unexpected(f"one of {', '.join(FORMAT_TYPES)}"))
-    format_model(data).model_validate(data)
-    own = without_extensions(data)
-    if "json_schema" in own:
-        own["json_schema"] = without_extensions(own["json_schema"])
-    return freeze(own)
+    schema_model = ChatSchemaFormat if "json_schema" in data else FlatSchemaFormat
+    model = schema_model if data.get("type") == "json_schema" else PlainFormat
+    model.model_validate(data)
+    return _own_keys(data, "json_schema")
 
 
 def read_tools_or_path(data: Any) -> Any:
@@ -414,18 +363,10 @@ def read_format_or_path(data: Any) -> Any:
 
 _Data = Mapping[str, Any]
 # Of an eval file or a case: `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[_Data | None, PlainValidator(read_settings), WrittenAs(lambda: WrittenSettings | None)]
-ToolsOrPath = Annotated[
-    str | tuple[_Data, ...] | None,
-    PlainValidator(read_tools_or_path),
-    WrittenAs(lambda: DataPath | TupleOf[Tool] | None),
-]
-ToolChoiceOrWord = Annotated[
-    str | _Data | None, PlainValidator(read_tool_choice), WrittenAs(lambda: ToolChoiceWord | ToolChoice | None)
-]
-FormatOrPath = Annotated[
-    str | _Data | None, PlainValidator(read_format_or_path), WrittenAs(lambda: DataPath | ResponseFormat | None)
-]
+Settings = Annotated[_Data | None, PlainValidator(read_settings)]
+ToolsOrPath = Annotated[str | tuple[_Data, ...] | None, PlainValidator(read_tools_or_path)]
+ToolChoiceOrWord = Annotated[str | _Data | None, PlainValidator(read_tool_choice)]
+FormatOrPath = Annotated[str | _Data | None, PlainValidator(read_format_or_path)]
 # Of a request.
 SettingsOfRequest = Annotated[_Data, PlainValidator(read_request_settings)]
 ToolsOfRequest = Annotated[tuple[_Data, ...], PlainValidator(read_tools)]

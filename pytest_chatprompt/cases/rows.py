@@ -8,28 +8,19 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-from pytest_chatprompt.cases.fields import SchemaKeywords, is_integer, pattern
+from pytest_chatprompt.cases.fields import is_integer
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import MAX_BYTES, FileSearchError, TextFileError, find_file, read_lines, read_text
+from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_lines, read_text
 from pytest_chatprompt.text.json_data import describe_data, json_problems, parse_json, unique_keys
 from pytest_chatprompt.text.yaml import Node, Position, YamlError, parse_yaml
 from pytest_chatprompt.wording import count, shown_path
 
 # What Jinja reads as something else than a variable.
-_RESERVED: Final = frozenset(
+RESERVED_NAMES: Final = frozenset(
     {"and", "else", "if", "in", "is", "not", "or", "true", "false", "none", "True", "False", "None", "self"}
 )
-
-
-def variable_name_pattern() -> str:
-    """A pattern of the names that a variable may have, for the JSON Schema; all but ASCII matches."""
-    return rf"^(?!({'|'.join(sorted(_RESERVED))})$)[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*$"
-
-
-VariableName = Annotated[str, pattern(variable_name_pattern)]
-Variables = Mapping[VariableName, Any]
 
 
 def find_problem(variables: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -38,20 +29,11 @@ def find_problem(variables: Mapping[str, Any]) -> tuple[str, str] | None:
         if not name.isidentifier():
             text = f"{name!r} cannot name a variable; use letters, digits and _, and do not begin with a digit"
             return name, text
-        if name in _RESERVED:
+        if name in RESERVED_NAMES:
             return name, f"{name!r} cannot name a variable, because templates read it as something else; rename it"
         for _, error in json_problems(value, (name,)):
             return name, f"the value of {name!r}: {error.message()}"
     return None
-
-
-# A row as an author writes it, for the JSON Schema; `_id_of` and `_problem_of` check it.
-RowData = Annotated[
-    Variables,
-    SchemaKeywords(
-        lambda: {"properties": {"id": {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "integer"}]}}}
-    ),
-]
 
 
 class RawRow(NamedTuple):
@@ -284,26 +266,17 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 }
 
 
-class DatasetNameError(Exception):
-    """The name of a dataset leads to no file that can be one; the text says why."""
-
-
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
     """Load the rows of a dataset: at least one, all with different ids.
 
-    Raises:
-        DatasetNameError: there is no such file inside the root folder, or its name has another ending.
-        EvalFileError: the file cannot be read, its format is broken as a whole, or it has no rows.
+    A wrong name is a `NamedFileError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
     """
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())
     if read is None:
         endings = ", ".join(READERS)
-        raise DatasetNameError(f"rows cannot be read from {name}; name a file that ends in {endings}")
-    try:
-        path = find_file(name, folder, root).path
-    except FileSearchError as error:
-        raise DatasetNameError(str(error)) from error
+        raise NamedFileError(f"rows cannot be read from {name}; name a file that ends in {endings}")
+    path = find_file(name, folder, root).path
     shown = shown_path(path, root)
     try:
         rows = make_rows(read(path, root), shown)

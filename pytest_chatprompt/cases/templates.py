@@ -15,12 +15,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
-from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
-from pytest_chatprompt.cases.origin import YamlSource
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart, location_in_file
+from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES
-from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
+from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
 from pytest_chatprompt.text.yaml import Node, Position
 from pytest_chatprompt.wording import did_you_mean
 
@@ -30,7 +30,6 @@ _DATA: Final = (str, int, float, list, dict, tuple)
 _MOST_NAMES: Final = 10
 # A text in which each line of the file is a line.
 _LITERAL_BLOCK: Final = re.compile(r"(?:&\S+\s+)?\|")
-_Location = tuple[str | int, ...]
 
 
 class TextTemplateError(Exception):
@@ -51,11 +50,7 @@ class UndefinedNameError(UndefinedError):
 
 
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
-    """Fill in the variables of a case, and those of a row, which win.
-
-    Raises:
-        EvalFileError: texts are not valid templates, use unknown names, or fail; one problem for each text.
-    """
+    """Fill in the variables of a case, and of a row, which win; an `EvalFileError` has a problem for each text."""
     variables = {**thaw(case.vars or {}), **(row.values if row else {})}
     rendered = case.model_copy(update={"vars": freeze(variables)})
     rendered._origin = case.origin._replace(row=row)
@@ -92,7 +87,7 @@ class _Renderer:
     variables: Mapping[str, Any]
     diagnostics: set[Diagnostic] = field(default_factory=set)
 
-    def fill(self, value: Any, location: _Location) -> Any:
+    def fill(self, value: Any, location: Location) -> Any:
         """A value with all of its texts rendered; keys, and what only looks like a text, stay as they are."""
         match value:
             case str():
@@ -110,7 +105,7 @@ class _Renderer:
                 return replace(value, arguments=FrozenDict({**value.arguments, **self.fill(texts, value.location)}))
         return value
 
-    def fill_part(self, part: Any, location: _Location) -> Part:
+    def fill_part(self, part: Any, location: Location) -> Part:
         key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
         template = getattr(part, key)
         value = self.render(template, (*location, key))
@@ -120,7 +115,7 @@ class _Renderer:
         filled: Part = part.model_copy(update={key: value})
         return filled
 
-    def render(self, template: str, location: _Location) -> str:
+    def render(self, template: str, location: Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""
         if "{" not in template:
             return template
@@ -131,26 +126,26 @@ class _Renderer:
             self.report(problem.text, location, template, problem.line)
             return template
 
-    def report(self, text: str, location: _Location, template: str, line: int = 1) -> None:
+    def report(self, text: str, location: Location, template: str, line: int = 1) -> None:
         """Report a problem in a line of a template."""
         origin = self.case.origin
-        node = _find_text(origin.source.root, ("evalcases", origin.case_index), location, template)
+        node = _find_text(origin, location, template)
         position = line_position(origin.source, node, line)
         text += place_of_row(origin.row)
         self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
 
 
-def _find_text(root: Node, case_location: _Location, location: _Location, text: str) -> Node:
+def _find_text(origin: Origin, location: Location, text: str) -> Node:
     """The node of a text: in the case, or among the keys of the file, where the case takes it over."""
+    document = origin.source.root
     if "checks" in location:
         # A check knows its place in the file.
-        candidates: list[_Location] = [location]
-    elif location == ("outcome",):
-        candidates = [(*case_location, key) for key in ("outcome", "expected_outcome")]
-    else:
-        candidates = [(*case_location, *location), location]
-    nodes = [root.find(candidate) for candidate in candidates]
-    return next((node for node in nodes[:-1] if node.value == text), nodes[-1])
+        return document.find(location)
+    case = document.find(("evalcases", origin.case_index))
+    node = case.find(location_in_file(case, location))
+    if node.value == text:
+        return node
+    return case.find(("expected_outcome",)) if location == ("outcome",) else document.find(location)
 
 
 class _Undefined(StrictUndefined):

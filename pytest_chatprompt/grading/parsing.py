@@ -32,7 +32,8 @@ from pytest_chatprompt.grading.checks import (
     ToolCalled,
 )
 from pytest_chatprompt.grading.judge import LlmRubric
-from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
+from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.yaml import Entry, Node, Position
 from pytest_chatprompt.wording import did_you_mean
 
@@ -171,7 +172,7 @@ def _read_file(case: EvalCase, reader: FileReader, path: str, key: str, model: t
     """Read the value of a key from a file of its own; see `Check.read_files`."""
     try:
         return reader.read_definition(path, case.path.parent, key, model)
-    except AttachmentError as error:
+    except NamedFileError as error:
         raise MistakeError(key, str(error)) from error
 
 

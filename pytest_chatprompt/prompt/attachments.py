@@ -16,7 +16,7 @@ from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
 from pytest_chatprompt.text.files import (
-    FileSearchError,
+    NamedFileError,
     ResolvedFile,
     TextFileError,
     find_file,
@@ -28,17 +28,6 @@ from pytest_chatprompt.wording import shown_path
 
 # What is kept of media; texts are kept all.
 _MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
-
-
-class AttachmentError(Exception):
-    """A file that a case names is missing, outside the root folder, or not text.
-
-    It has a `media_type` if the file is an image, a document or an audio file.
-    """
-
-    def __init__(self, text: str, media_type: str = "") -> None:
-        self.media_type = media_type
-        super().__init__(text)
 
 
 @dataclass(slots=True)
@@ -60,22 +49,17 @@ class FileReader:
         """Find a file that a case names, beside the eval file or in a folder above it, up to the root.
 
         Raises:
-            AttachmentError: there is no such file, or it is outside the root folder.
+            NamedFileError: there is no such file, or it is outside the root folder.
         """
-        if (name, folder) in self._found_files:
-            return self._found_files[name, folder]
-        try:
-            found = find_file(name, folder, self.root)
-        except FileSearchError as error:
-            raise AttachmentError(str(error)) from error
-        self._found_files[name, folder] = found
-        return found
+        if (name, folder) not in self._found_files:
+            self._found_files[name, folder] = find_file(name, folder, self.root)
+        return self._found_files[name, folder]
 
     def read(self, path: Path, name: str) -> str:
         """The text of a file by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
 
         Raises:
-            AttachmentError: it cannot be read as text.
+            NamedFileError: it cannot be read as text.
         """
         return self.read_verbatim(path, name).rstrip("\n")
 
@@ -85,20 +69,20 @@ class FileReader:
             try:
                 self._texts[path] = read_text(path, self.root).replace("\r\n", "\n")
             except TextFileError as error:
-                raise AttachmentError(f"file {name} {error}", error.media_type) from error
+                raise NamedFileError(f"file {name} {error}", error.media_type) from error
         return self._texts[path]
 
     def read_bytes(self, path: Path, name: str) -> bytes:
         """The content of a file.
 
         Raises:
-            AttachmentError: it cannot be read.
+            NamedFileError: it cannot be read.
         """
         if path not in self._contents:
             try:
                 content = read_bytes(path, self.root)
             except TextFileError as error:
-                raise AttachmentError(f"file {name} {error}") from error
+                raise NamedFileError(f"file {name} {error}") from error
             # A run over thousands of images must not hold all of them; one that is needed again is read again.
             while self._contents and sum(map(len, self._contents.values())) + len(content) > _MAX_KEPT_BYTES:
                 del self._contents[next(iter(self._contents))]
@@ -109,7 +93,7 @@ class FileReader:
         """Read the value of a key that stands in a JSON or YAML file of its own; a file is parsed once.
 
         Raises:
-            AttachmentError: there is no such file, or it cannot be read.
+            NamedFileError: there is no such file, or it cannot be read.
             EvalFileError: it is not valid JSON or YAML, or the value does not fit.
         """
         name = name.replace("\\", "/")
@@ -121,15 +105,9 @@ class FileReader:
 
 
 def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
-    """Find the pattern that makes a file a guideline.
+    """Find the glob that makes a file with these paths a guideline.
 
-    Args:
-        paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
-        patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
-            A leading `./` says nothing.
-
-    Raises:
-        InvalidPatternError: the braces of a pattern expand to too many patterns.
+    A glob that begins with `!` excludes what it matches, wherever it is in the list; a leading `./` says nothing.
     """
     names = tuple(paths)
     including = [pattern for pattern in patterns if not _is_exclusion(pattern)]
@@ -186,12 +164,7 @@ class Attachment:
 
 
 def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
-    """Read every file that the `input_messages` of a case name, by path as written.
-
-    Raises:
-        EvalFileError: files are missing, unreadable or outside the root folder, or no media of their type; one problem
-            for each such part.
-    """
+    """Read each file that the `input_messages` of a case name, by path as written; any error is an `EvalFileError`."""
     __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
@@ -205,7 +178,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
                 continue
             try:
                 fields = _read_part(part, written, case, reader)
-            except (AttachmentError, MediaError) as error:
+            except (NamedFileError, MediaError) as error:
                 location = ("input_messages", message_index, "content", part_index, key)
                 diagnostics.append(case_diagnostic(case, str(error), *location))
                 continue
@@ -227,7 +200,7 @@ def _filled_in(text: str, name: str, case: EvalCase) -> str:
     try:
         return render_text(text, case.vars)
     except TextTemplateError as error:
-        raise AttachmentError(f"{name}, {error}") from error
+        raise NamedFileError(f"{name}, {error}") from error
 
 
 def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> dict[str, Any]:
@@ -245,8 +218,8 @@ def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> 
     pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
     try:
         return fields | {"content": reader.read(found.path, name), "pattern": pattern}
-    except AttachmentError as error:
+    except NamedFileError as error:
         kind = kind_of_media_type(error.media_type)
         if kind is None:
             raise
-        raise AttachmentError(f"{error}; to send it as {kind_with_article(kind)}, write type: {kind}") from error
+        raise NamedFileError(f"{error}; to send it as {kind_with_article(kind)}, write type: {kind}") from error

@@ -91,11 +91,7 @@ class Media:
 
 
 def media_of_url(kind: MediaKind, value: str) -> Media | None:
-    """Make media of a URL; `None` if the value is a path.
-
-    Raises:
-        MediaError: it is a URL that cannot be sent, or it holds something else.
-    """
+    """Make media of a URL; `None` if the value is a path; a `MediaError` if the URL cannot be sent."""
     scheme = _SCHEME.match(value)
     if scheme is None:
         return None

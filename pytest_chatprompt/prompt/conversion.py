@@ -61,15 +61,9 @@ def file_section(attachment: Attachment) -> str:
 
 
 class RenderedMessage(NamedTuple):
-    """A message with its texts joined, and its media between them.
+    """A message as it is sent, with what the author wrote (`source`) and its 1-based number in the case.
 
-    Args:
-        number: 1-based, among the messages of the case.
-        source: the message as the author wrote it.
-        content: the text to send, or texts and media in order; `None` where the author wrote `null`.
-        guidelines: the guidelines that it names, in order; one that is named twice is in it twice.
-        drop_reason: why the message is not sent; `""` if it is sent.
-        adjustments: how the text differs from what the author wrote, for the snapshot's `adjustments`.
+    A guideline that it names twice is in it twice. `drop_reason` says why it is not sent, and is `""` if it is.
     """
 
     number: int
@@ -152,12 +146,9 @@ def block_of_texts(texts: Iterable[str]) -> str:
 
 
 class ConversionResult(NamedTuple):
-    """A chat prompt, and how it differs from the messages of the case.
+    """A chat prompt with each of its guidelines once, and how it differs from the messages of the case.
 
-    Args:
-        chat_prompt: the messages for a chat API; it has no system message where there is nothing to say (rule C4).
-        guidelines: each guideline once, in the order of first mention.
-        adjustments: the changes, in the order of the messages, for the snapshot's `adjustments`.
+    It has no system message where there is nothing to say (rule C4).
     """
 
     chat_prompt: ChatPrompt

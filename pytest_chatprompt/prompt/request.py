@@ -20,9 +20,10 @@ from pytest_chatprompt.cases.request_options import (
     settings_for,
 )
 from pytest_chatprompt.errors import EvalFileError, PayloadError
-from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader, read_attachments
+from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
+from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.json_data import FrozenDict
 
 
@@ -131,7 +132,7 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
         if isinstance(value, str):
             try:
                 value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
-            except AttachmentError as error:
+            except NamedFileError as error:
                 raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
         if value is not None:
             options[key] = value

@@ -20,12 +20,12 @@ from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grad
 from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.prompt.attachments import AttachmentError
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
+from pytest_chatprompt.text.files import NamedFileError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
@@ -218,6 +218,6 @@ def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
     reader = SharedByRun.of(config).reader
     try:
         prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
-    except AttachmentError as error:
+    except NamedFileError as error:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
     return prompt

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.lint import find_literal_template
-from pytest_chatprompt.cases.loader import DEFAULT_TARGET, InvalidCase, LoadedCase, load_eval_file, written_cases
+from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval_file
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
@@ -104,7 +104,8 @@ class EvalFile(pytest.Module):
             raise self.CollectError(str(error)) from None
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
-        written = list(written_cases(cases))
+        # Each once, also if it has several rows.
+        written = list({case.id: case.written for case in cases if isinstance(case.written, EvalCase)}.values())
         literal = find_literal_template(written)
         self._shared.file_warnings += [] if literal is None else [literal]
         for case in written:
@@ -125,7 +126,7 @@ class EvalFile(pytest.Module):
         }
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
-        self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
+        self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
         self._warn_of_default_target(written)
         return items
 
@@ -204,8 +205,8 @@ class EvalFile(pytest.Module):
     def _items(self, case: LoadedCase, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to those that are defined."""
         options = self.config.stash[options_key]
-        requested = None if isinstance(case, InvalidCase) else case.provider
-        row_id = None if isinstance(case, EvalCase) else case.row_id
+        requested = case.written.provider if isinstance(case.written, EvalCase) else None
+        row_id = case.row_id
         is_list = isinstance(requested, tuple) and options.provider is None
         names = requested if isinstance(requested, tuple) else (requested,)
         self._register_markers(case.tags)
@@ -304,13 +305,11 @@ def _markers_with_arguments(config: pytest.Config) -> set[str]:
 def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
     """The case; an invalid one if one of its tags is a marker that takes arguments."""
     unusable = [tag for tag in case.tags if tag in reserved]
-    if not unusable or isinstance(case, InvalidCase):
+    if not unusable or isinstance(case.written, EvalFileError):
         return case
     text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; rename the tag"
-    written = case if isinstance(case, EvalCase) else case.case
-    error = EvalFileError([case_diagnostic(written, text, "tags")])
-    tags = tuple(tag for tag in case.tags if tag not in unusable)
-    return InvalidCase(case.id, tags, case.line, error, case.row_id)
+    error = EvalFileError([case_diagnostic(case.written, text, "tags")])
+    return case._replace(tags=tuple(tag for tag in case.tags if tag not in unusable), written=error)
 
 
 _Templates = dict[tuple[str, bool, bool], list[pytest.Function]]

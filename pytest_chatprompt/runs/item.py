@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase
+from pytest_chatprompt.cases.loader import LoadedCase
 from pytest_chatprompt.errors import (
     APIConnectionError,
     APIStatusError,
@@ -143,7 +143,7 @@ class EvalItem(pytest.Function):
     """One case that is sent through one provider.
 
     Attributes:
-        case: the case, its template, or what is wrong with it.
+        case: the case, or what is wrong with it.
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
@@ -259,9 +259,7 @@ class EvalItem(pytest.Function):
         Raises:
             EvalFileError: the case is invalid.
         """
-        if isinstance(self.case, InvalidCase):
-            raise self.case.error
-        return self.case if isinstance(self.case, EvalCase) else self.case.render()
+        return self.case.render()
 
     def warn(self, warning: Warning) -> None:
         """Issue a warning at the line of the message or option that it is about, else at that of the case."""
@@ -275,10 +273,10 @@ class EvalItem(pytest.Function):
         if isinstance(error, EvalFileError):
             return str(error)
         position = self._position_of(error)
-        if position is None or isinstance(self.case, InvalidCase):
+        if position is None:
             # A fixture of the project went on although the case is invalid.
             return f"{self.nodeid}: {error}"
-        path = self.case.origin.shown_path
+        path = shown_path(self.path, self.config.rootpath)
         return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.full_id))
 
     def line_of(self, error: Exception) -> int:
@@ -304,9 +302,9 @@ class EvalItem(pytest.Function):
 
     def _position_of(self, error: Exception) -> Position | None:
         """The position of what an error or a warning is about, else of the case; `None` if the case is invalid."""
-        if isinstance(self.case, InvalidCase):
+        if isinstance(self.case.written, EvalFileError):
             return None
-        origin = self.case.origin
+        origin = self.case.written.origin
         if isinstance(error, UnknownProviderError):
             return origin.position_of_provider(self.provider_name) or origin.position
         location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()

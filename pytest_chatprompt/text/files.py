@@ -42,13 +42,9 @@ class TextFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Read a text file, without its byte-order mark.
+    """Read a text file of at most `MAX_BYTES`, without its byte-order mark; any problem is a `TextFileError`.
 
     If it is inside the root folder, the target of its links must be inside too.
-
-    Raises:
-        TextFileError: it is no regular file, is larger than `MAX_BYTES`, cannot be opened, is not valid UTF-8, or is a
-            link that leads out of the root folder.
     """
     content = read_bytes(path, root)
     try:
@@ -125,8 +121,15 @@ def _too_large(max_bytes: int) -> str:
     return f"is larger than {max_bytes // 1024**2} MiB"
 
 
-class FileSearchError(Exception):
-    """There is no such file, or it is outside the root folder."""
+class NamedFileError(Exception):
+    """A file that an author names does not exist, is outside the root folder, or cannot be read: the whole text.
+
+    It has a `media_type` if it is not text, but an image, a document or an audio file.
+    """
+
+    def __init__(self, text: str, media_type: str = "") -> None:
+        self.media_type = media_type
+        super().__init__(text)
 
 
 class ResolvedFile(NamedTuple):
@@ -142,38 +145,28 @@ class ResolvedFile(NamedTuple):
 
 
 def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
-    """Find a file that an eval file names.
-
-    The search begins in the eval file's folder and goes on in each folder above, up to the root; a leading `/`
-    stands for the root folder.
-
-    Raises:
-        FileSearchError: there is no such file, or it is outside the root folder.
-    """
-    candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in _start_folders(name, folder, root)]
+    """Find a file that an eval file names: in its folder, else in those above, up to the root, which `/` stands for."""
+    starts = (root,) if name.startswith("/") else _folders_up(folder, root)
+    candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in starts]
     for candidate in candidates:
         if os.path.lexists(candidate):
             return ResolvedFile(candidate, _root_path(candidate, name, root))
     # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
     shown = (shown_path(path, root) if path.is_relative_to(root) else path.name for path in candidates)
     tried = ", ".join(dict.fromkeys(shown))
-    raise FileSearchError(f"file {name} not found; tried {tried}")
+    raise NamedFileError(f"file {name} not found; tried {tried}")
 
 
-def _start_folders(name: str, folder: Path, root: Path) -> Iterator[Path]:
-    if name.startswith("/"):
-        yield root
-        return
-    yield folder
-    if folder.is_relative_to(root):
-        yield from (parent for parent in folder.parents if parent.is_relative_to(root))
+def _folders_up(folder: Path, root: Path) -> list[Path]:
+    """A folder and those above it, up to the root; the folder alone where it is outside."""
+    return [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
 
 
 def _root_path(path: Path, name: str, root: Path) -> str:
     # Not `Path.resolve`, which raises an error for a link to itself; opening the file reports that.
     real_path, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
     if not real_path.is_relative_to(real_root):
-        raise FileSearchError(
+        raise NamedFileError(
             f"file {name} is outside the root folder; only files inside it can be sent, so copy it there"
         )
     # A path that leaves the root folder may lead back into it through a link.
@@ -182,8 +175,7 @@ def _root_path(path: Path, name: str, root: Path) -> str:
 
 def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
     """Find a file of AgentV in the nearest folder `.agentv`, up to the root, that has it."""
-    depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
-    paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
+    paths = (each / ".agentv" / name for each in _folders_up(folder, root))
     return next((path for path in paths if path.is_file()), None)
 
 

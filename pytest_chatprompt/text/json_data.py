@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pydantic import PlainValidator
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails
+from pydantic_core import PydanticCustomError
+from typing import Any
+from typing import Final
+from typing import NoReturn
 import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
 
-from pydantic import PlainValidator, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+
+
 
 
 class FrozenDict(dict[str, Any]):
@@ -163,12 +173,7 @@ def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_data(value: Any, text: str | None = None) -> str:
-    """Describe data as messages name it, such as `the number 3`, `'text'`, `a mapping`, `null` or `empty`.
-
-    Args:
-        value: the data.
-        text: how a scalar is written; `None` if nobody wrote it.
-    """
+    """Describe data, such as `the number 3`, `a mapping` or `empty`; `text` is how a scalar is written, if it is."""
     match value:
         case None if text is None:
             return "null"

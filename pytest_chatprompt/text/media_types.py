@@ -79,12 +79,7 @@ def sniff_media_type(content: bytes) -> str:
 
 
 def document_type(named_type: str, content: bytes) -> str:
-    """The media type of a document that is named so by a suffix such as `.csv`, or by its type; `""` if it is not.
-
-    Args:
-        named_type: a suffix, in any case, or a media type.
-        content: the bytes, which have to fit; a text has to be UTF-8.
-    """
+    """The media type of a document by a suffix such as `.csv`, or by its type; `""` if the bytes do not fit."""
     name = named_type.lower()
     for suffix, (media_type, start) in NAMED_DOCUMENTS.items():
         if name in (suffix, media_type) and content.startswith(start):

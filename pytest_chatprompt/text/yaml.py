@@ -1,7 +1,7 @@
 """YAML, as this package reads it everywhere: a tree with the position of every value, within limits.
 
-The tree is built from libyaml's events without recursion. An alias shares its target instead of copying it, and depth,
-values and bytes are counted as they are once aliases are expanded: a hostile file takes neither memory nor time.
+The tree is built from libyaml's events. An alias shares its target instead of copying it, and depth, values and
+characters are counted as they are once aliases are expanded: a hostile file takes neither memory nor time.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class YamlError(Exception):
 
 
 MAX_ALIASED_VALUES: Final = 100_000
+MAX_CHARACTERS: Final = 256_000_000
 # Of a file that this package has written.
 MAX_BYTES: Final = 256 * 1024 * 1024
 # A number has fewer characters: Python limits how many.
@@ -154,24 +155,8 @@ class _Counts(NamedTuple):
     depth: int
 
 
-@dataclass(eq=False, slots=True)
-class _OpenCollection:
-    """A mapping or sequence whose end the parser has not reached yet."""
-
-    mark: Any
-    is_mapping: bool
-    anchor: str | None
-    values_before: int
-    characters_before: int
-    around: list[Node]
-    depth: int = 1
-
-
 def load_yaml(text: str) -> Any:
-    """Load a text that this package or a tool has written, such as a snapshot, as plain data.
-
-    A text in it may have half characters. Any problem is a `YamlError`.
-    """
+    """Load a text that a program has written, half characters included, as data; any problem is a `YamlError`."""
     root, problems = parse_yaml(text, allows_halves=True)
     if problems:
         raise YamlError(*problems[0])
@@ -179,22 +164,14 @@ def load_yaml(text: str) -> Any:
 
 
 def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[YamlProblem]]:
-    """Parse the one YAML document of a text.
+    """Parse the one YAML document of a text: its root node, and the problems that did not stop the parser, in order.
 
-    Args:
-        text: the whole text of a file.
-        allows_halves: whether a text in it may have half a character, escaped; else that is a problem.
-
-    Returns:
-        The root node, and the problems that did not stop the parser, in the order of the text.
-        For an empty text the value of the root node is `None`.
-
-    Raises:
-        YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
+    `allows_halves` says whether a text in it may have half a character, escaped. A `YamlError` says why nothing can be
+    read at all.
     """
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
-        return _Composer(has_stand_ins=hidden != text, allows_halves=allows_halves).compose(_Loader(hidden))
+        return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
         position, reason = _explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
@@ -209,83 +186,85 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
 class _Composer:
     """Builds the tree of one text; "composing" is YAML's own word for it."""
 
-    def __init__(self, *, has_stand_ins: bool, allows_halves: bool) -> None:
+    def __init__(self, loader: Any, *, has_stand_ins: bool, allows_halves: bool) -> None:
+        self.loader = loader
         self.has_stand_ins = has_stand_ins
         self.allows_halves = allows_halves
-        self.diagnostics: list[YamlProblem] = []
+        self.problems: list[YamlProblem] = []
+        # An anchor has no node before the end of its value.
         self.anchors: dict[str, tuple[Node, _Counts] | None] = {}
-        self.open: list[_OpenCollection] = []
-        # The nodes so far of the innermost collection; the root node where none is open.
-        self.nodes: list[Node] = []
-        # How many values there are so far; what an alias repeats counts each time.
+        # How many collections are open, and how many values and characters there are so far.
+        self.level = 0
         self.values = 0
         self.characters = 0
         self.aliased_values = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
-    def compose(self, loader: Any) -> tuple[Node, list[YamlProblem]]:
+    def compose(self) -> tuple[Node, list[YamlProblem]]:
+        nodes, _ = self.nodes()
+        self.problems.sort()
+        return nodes[0] if nodes else Node(_START_MARK, None), self.problems
+
+    def add_problem(self, mark: Any, text: str) -> None:
+        self.problems.append(YamlProblem(mark_position(mark), text))
+
+    def nodes(self) -> tuple[list[Node], int]:
+        """The nodes up to the end of the innermost collection, or of the text, and how many levels they have."""
+        nodes: list[Node] = []
+        depth = 0
         # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
-        while (event := loader.get_event()) is not None:
+        while (event := self.loader.get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
                 self.values += 1
                 node = self.scalar(event)
                 self.characters += len(node.text)
-                self.nodes.append(node)
+                nodes.append(node)
                 if event.anchor:
                     self.anchors[event.anchor] = (node, _Counts(1, len(node.text), 0))
-            elif kind is SequenceEndEvent or kind is MappingEndEvent:
-                self.end_collection()
             elif kind is SequenceStartEvent or kind is MappingStartEvent:
-                self.begin_collection(event, is_mapping=kind is MappingStartEvent)
+                node, inner_depth = self.collection(event)
+                nodes.append(node)
+                depth = max(depth, inner_depth)
+            elif kind is SequenceEndEvent or kind is MappingEndEvent:
+                break
             elif kind is AliasEvent:
-                self.nodes.append(self.alias(str(event.anchor), mark_position(event.start_mark)))
-            elif kind is DocumentStartEvent and self.nodes:
+                node, inner_depth = self.alias(str(event.anchor), mark_position(event.start_mark))
+                nodes.append(node)
+                depth = max(depth, inner_depth)
+            elif kind is DocumentStartEvent and nodes:
                 reason = "a second YAML document begins here; only one is allowed in a file"
                 raise YamlError(mark_position(event.start_mark), reason)
             if self.values > MAX_VALUES:
                 raise YamlError(mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here")
-        self.diagnostics.sort()
-        return self.nodes[0] if self.nodes else Node(_START_MARK, None), self.diagnostics
+        return nodes, depth
 
-    def add_problem(self, mark: Any, text: str) -> None:
-        self.diagnostics.append(YamlProblem(mark_position(mark), text))
-
-    def begin_collection(self, event: Any, *, is_mapping: bool) -> None:
-        self.check_depth(1, mark_position(event.start_mark))
-        if event.tag not in (None, "!"):
-            self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
-        if event.anchor:
-            self.anchors[event.anchor] = None
-        collection = _OpenCollection(
-            event.start_mark, is_mapping, event.anchor, self.values, self.characters, self.nodes
-        )
-        self.open.append(collection)
-        self.nodes = []
+    def collection(self, start: Any) -> tuple[Node, int]:
+        """The mapping or sequence that an event begins, and how many levels it has."""
+        self.check_depth(1, mark_position(start.start_mark))
+        if start.tag not in (None, "!"):
+            self.add_problem(start.start_mark, f"the YAML tag {_short_tag(start.tag)} is not allowed here")
+        if start.anchor:
+            self.anchors[start.anchor] = None
+        values, characters = self.values, self.characters
         self.values += 1
-
-    def end_collection(self) -> None:
-        closed = self.open.pop()
-        value = self.mapping(self.nodes) if closed.is_mapping else tuple(self.nodes)
-        node = Node(closed.mark, value)
-        self.nodes = closed.around
-        self.nodes.append(node)
-        self.note_depth(closed.depth)
-        if closed.anchor:
-            characters = self.characters - closed.characters_before
-            self.anchors[closed.anchor] = (node, _Counts(self.values - closed.values_before, characters, closed.depth))
+        self.level += 1
+        nodes, inner_depth = self.nodes()
+        self.level -= 1
+        node = Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
+        depth = inner_depth + 1
+        if start.anchor:
+            counts = _Counts(self.values - values, self.characters - characters, depth)
+            self.anchors[start.anchor] = (node, counts)
+        return node, depth
 
     def check_depth(self, depth: int, position: Position) -> None:
-        if len(self.open) + depth > MAX_FILE_DEPTH:
+        if self.level + depth > MAX_FILE_DEPTH:
             raise YamlError(position, f"nested more than {MAX_FILE_DEPTH} levels deep")
 
-    def note_depth(self, depth: int) -> None:
-        """Note how many levels the last value of the innermost collection has."""
-        if self.open:
-            self.open[-1].depth = max(self.open[-1].depth, depth + 1)
-
-    def alias(self, anchor: str, position: Position) -> Node:
+    def alias(self, anchor: str, position: Position) -> tuple[Node, int]:
+        """The node that an alias stands for, and how many levels it has."""
         if anchor not in self.anchors:
             raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
         target = self.anchors[anchor]
@@ -293,15 +272,16 @@ class _Composer:
             raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
         node, counts = target
         self.check_depth(counts.depth, position)
-        self.note_depth(counts.depth)
         self.values += counts.values
         self.aliased_values += counts.values
-        if self.aliased_values > MAX_ALIASED_VALUES:
-            raise YamlError(position, f"the aliases up to here expand to more than {MAX_ALIASED_VALUES:,} values")
         self.characters += counts.characters
-        if self.characters > MAX_BYTES:
-            raise YamlError(position, f"the aliases up to here expand to more than {MAX_BYTES // 1024**2} MiB")
-        return node
+        for count, limit, noun in (
+            (self.aliased_values, MAX_ALIASED_VALUES, "values"),
+            (self.characters, MAX_CHARACTERS, "characters"),
+        ):
+            if count > limit:
+                raise YamlError(position, f"the aliases up to here expand to more than {limit:,} {noun}")
+        return node, counts.depth
 
     def restored(self, event: Any) -> str:
         """The text of a scalar as it stands in the file."""
@@ -424,11 +404,7 @@ def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Posit
 
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
-    """Read and parse a YAML file: its text, and what `parse_yaml` gives.
-
-    Raises:
-        EvalFileError: it cannot be read as text, or is not valid YAML.
-    """
+    """Read and parse a YAML file: its text, and what `parse_yaml` gives; any error is an `EvalFileError`."""
     try:
         text = read_text(path, root)
         return text, *parse_yaml(text)

@@ -64,10 +64,10 @@ def test_the_position_of_a_provider_is_where_its_name_stands(
 
 
 def test_metadata_cannot_be_changed_but_can_be_serialized_and_copied(project: Project) -> None:
-    (case,) = load_eval_file(
+    (loaded,) = load_eval_file(
         project.write("a.eval.yaml", f"metadata: {{a: {{b: [1]}}}}\nevalcases:\n  - id: a\n{HELLO}"), project.root
     )
-    assert isinstance(case, EvalCase)
+    case = loaded.render()
     change: Any
     for change in (
         lambda data: data.update(c=1),

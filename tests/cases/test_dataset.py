@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from pytest_chatprompt.cases import rows as dataset_json
-from pytest_chatprompt.cases.rows import DatasetNameError, Row, load_dataset, read_json
+from pytest_chatprompt.cases.rows import Row, load_dataset, read_json
 from pytest_chatprompt.errors import EvalFileError
-from pytest_chatprompt.text.files import TextFileError
+from pytest_chatprompt.text.files import NamedFileError, TextFileError
 from pytest_chatprompt.text.json_data import parse_json
 from tests.conftest import Project
 
@@ -268,7 +268,7 @@ def test_a_dataset_that_is_broken_as_a_whole_says_where(
 
 
 def test_the_name_of_a_dataset_ends_in_a_known_format(project: Project) -> None:
-    with pytest.raises(DatasetNameError) as caught:
+    with pytest.raises(NamedFileError) as caught:
         load_dataset("d.txt", project.root, project.root)
     assert str(caught.value) == (
         "rows cannot be read from d.txt; name a file that ends in .jsonl, .csv, .yaml, .yml, .json"
@@ -280,7 +280,7 @@ def test_f1_a_dataset_is_looked_for_like_an_attached_file(project: Project) -> N
     (row,) = load_dataset("data\\d.csv", project.root / "evals", project.root)
     assert isinstance(row, Row)
     assert row.place == "data/d.csv:2:1"
-    with pytest.raises(DatasetNameError, match=r"^file e\.csv not found; tried evals/e\.csv, e\.csv$"):
+    with pytest.raises(NamedFileError, match=r"^file e\.csv not found; tried evals/e\.csv, e\.csv$"):
         load_dataset("e.csv", project.root / "evals", project.root)
 
 

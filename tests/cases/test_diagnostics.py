@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt import EvalFileError
+from pytest_chatprompt.cases.loader import load_eval_file
 from tests.conftest import Project
 
 
@@ -16,10 +17,10 @@ def case_problems(project: Project, body: str) -> list[str]:
     indented = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
     path = project.write("a.eval.yaml", f"evalcases:\n  - id: a\n{indented}")
     (case,) = load_eval_file(path, project.root)
-    assert isinstance(case, InvalidCase)
+    assert isinstance(case.written, EvalFileError)
     assert case.id == "a"
     assert case.line == 2
-    return str(case.error).splitlines()
+    return str(case.written).splitlines()
 
 
 @pytest.mark.parametrize(

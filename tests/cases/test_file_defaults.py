@@ -71,9 +71,7 @@ def test_default_patterns_apply_if_the_file_sets_none(project: Project) -> None:
     path = project.write("evals/a.eval.yaml", f"evalcases:\n  - id: a\n{HELLO}")
     (given,) = load_eval_file(path, project.root, ["ini"])
     (not_given,) = load_eval_file(path, project.root)
-    assert isinstance(given, EvalCase)
-    assert isinstance(not_given, EvalCase)
-    assert (given.guideline_patterns, not_given.guideline_patterns) == (("ini",), ("agentv",))
+    assert (given.render().guideline_patterns, not_given.render().guideline_patterns) == (("ini",), ("agentv",))
 
 
 def test_values_from_the_file_are_set_and_frozen_like_the_cases_own(project: Project) -> None:
@@ -82,9 +80,7 @@ def test_values_from_the_file_are_set_and_frozen_like_the_cases_own(project: Pro
         "provider: openai\ntags: [b]\nevalcases: [{id: a, expected_outcome: x, input_messages: "
         "[{role: user, content: hi}]}]\n",
     )
-    (case,) = load_eval_file(path, project.root)
-    (again,) = load_eval_file(path, project.root)
-    assert isinstance(case, EvalCase)
+    case, again = (load_eval_file(path, project.root)[0].render() for _ in range(2))
     assert case.model_dump(exclude_unset=True) == {
         "provider": "openai",
         "metadata": {},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.cases.loader import load_eval_file
 from tests.conftest import Project
 
 HELLO = "evalcases:\n  - id: a\n    input_messages: [{role: user, content: hi}]\n"
@@ -30,7 +30,9 @@ def problems(project: Project, text: str) -> list[str]:
     except EvalFileError as error:
         lines = str(error).splitlines()
     else:
-        lines = [line for case in cases if isinstance(case, InvalidCase) for line in str(case.error).splitlines()]
+        lines = [
+            line for case in cases if isinstance(case.written, EvalFileError) for line in str(case.written).splitlines()
+        ]
     return [line.removeprefix("a.eval.yaml:") for line in lines]
 
 

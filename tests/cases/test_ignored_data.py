@@ -23,7 +23,7 @@ def test_data_that_nobody_reads_may_have_keys_and_values_of_any_kind(project: Pr
     in_file, in_case = (f"{key}: {ODD}\n", "") if place == "file" else ("", f"    {key}: {ODD}\n")
     path = project.write("a.eval.yaml", f"$schema: {ODD}\n{in_file}evalcases:\n  - id: a\n{in_case}{HELLO}")
     (case,) = load_eval_file(path, project.root)
-    assert isinstance(case, EvalCase)
+    assert isinstance(case.written, EvalCase)
 
 
 def test_keys_that_begin_with_x_may_have_any_value_within_a_message_and_a_part(project: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import EvalCase, EvalFileError
-from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.cases.loader import load_eval_file
 from tests.conftest import Project
 
 HELLO = "    input_messages: [{role: user, content: hello}]\n"
@@ -173,9 +173,9 @@ def test_an_invalid_case_with_invalid_tags_keeps_the_tags_of_the_file(project: P
 def test_a_valid_case_loads_next_to_an_invalid_one(project: Project) -> None:
     path = project.write("a.eval.yaml", f"tags: [all]\nevalcases:\n  - id: a\n    tags: [own, 3]\n  - id: b\n{HELLO}")
     first, second = load_eval_file(path, project.root)
-    assert isinstance(first, InvalidCase)
+    assert isinstance(first.written, EvalFileError)
     assert first.tags == ("all", "own")
-    assert isinstance(second, EvalCase)
+    assert isinstance(second.written, EvalCase)
 
 
 def test_an_invalid_row_keeps_the_id_the_tags_and_the_line_of_its_case(project: Project) -> None:
@@ -190,14 +190,14 @@ evalcases:
     input_messages: [{role: user, content: hi}]
 """
     _, bad, gone = load_eval_file(project.write("a.eval.yaml", text), project.root)
-    assert isinstance(bad, InvalidCase)
+    assert isinstance(bad.written, EvalFileError)
     assert (bad.id, bad.row_id, bad.tags, bad.line) == ("a", "bad", ("of-file", "own"), 3)
-    assert str(bad.error) == (
+    assert str(bad.written) == (
         "a.eval.yaml:5:41: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
     )
-    assert isinstance(gone, InvalidCase)
+    assert isinstance(gone.written, EvalFileError)
     assert (gone.id, gone.row_id, gone.tags, gone.line) == ("b", None, ("of-file",), 7)
-    assert str(gone.error) == "a.eval.yaml:8:18: case 'b': file gone.csv not found; tried gone.csv"
+    assert str(gone.written) == "a.eval.yaml:8:18: case 'b': file gone.csv not found; tried gone.csv"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.cases.loader import CaseTemplate, InvalidCase, load_eval_file, written_cases
+from pytest_chatprompt import EvalCase, EvalFileError
+from pytest_chatprompt.cases.loader import load_eval_file
 from pytest_chatprompt.cases.templates import TextTemplateError, render_text
-from pytest_chatprompt.errors import EvalFileError
 from tests.conftest import Project
 from tests.media import PNG
 
@@ -23,10 +23,7 @@ def problems(project: Project, text: str) -> list[str]:
     lines: list[str] = []
     for case in load_eval_file(project.write("a.eval.yaml", text), project.root):
         try:
-            if isinstance(case, InvalidCase):
-                raise case.error
-            if isinstance(case, CaseTemplate):
-                case.render()
+            case.render()
         except EvalFileError as error:
             lines += str(error).splitlines()
     return lines
@@ -109,25 +106,15 @@ def test_a_rendered_case_knows_its_row(project: Project) -> None:
     assert case.origin.row.place == "evals/d.csv:2:1"
     assert case.parametrize == "d.csv"
     (template,) = load_eval_file(project.root / "evals/a.eval.yaml", project.root)
-    assert isinstance(template, CaseTemplate)
     assert (template.id, template.row_id, template.full_id, template.line) == ("a", "ada", "a[ada]", 3)
-    assert (template.tags, template.provider, template.origin.row) == ((), None, None)
+    assert isinstance(template.written, EvalCase)
+    assert (template.tags, template.written.provider, template.written.origin.row) == ((), None, None)
 
 
 def test_a_template_without_rows_has_the_id_of_its_case(project: Project) -> None:
     project.case(f"vars: {{name: Ada}}\n{HELLO}")
     (template,) = load_eval_file(project.root / "evals/a.eval.yaml", project.root)
-    assert isinstance(template, CaseTemplate)
     assert (template.row_id, template.full_id, template.render().full_id) == (None, "a", "a")
-
-
-def test_each_written_case_is_counted_once(project: Project) -> None:
-    text = (
-        f"evalcases:\n  - id: a\n    parametrize: [{{name: x}}, 3, {{name: y}}]\n    {HELLO}\n  - id: b\n    {HELLO}\n"
-    )
-    loaded = load_eval_file(project.write("a.eval.yaml", text), project.root)
-    assert len(loaded) == 4
-    assert [case.id for case in written_cases(loaded)] == ["a", "b"]
 
 
 ROWS = """
@@ -230,8 +217,6 @@ def test_a_dataset_of_the_file_is_read_once_for_all_cases(project: Project) -> N
     text = f"parametrize: d.jsonl\nevalcases:\n  - id: a\n{body}  - id: b\n{body}  - id: c\n    parametrize: [{{name: y}}]\n{body}  - id: d\n    parametrize: null\n{body}"
     loaded = load_eval_file(project.write("a.eval.yaml", text), project.root)
     assert [f"{case.id}[{case.row_id}]" for case in loaded] == ["a[0]", "a[1]", "b[0]", "b[1]", "c[0]", "d[0]", "d[1]"]
-    assert isinstance(loaded[0], CaseTemplate)
-    assert isinstance(loaded[2], CaseTemplate)
     assert loaded[0].row is loaded[2].row
 
 

@@ -17,7 +17,7 @@ ADVICE = (
 
 def found(project: Project, text: str) -> str | None:
     loaded = load_eval_file(project.write("a.eval.yaml", text), project.root)
-    diagnostic = find_literal_template([case for case in loaded if isinstance(case, EvalCase)])
+    diagnostic = find_literal_template([case.written for case in loaded if isinstance(case.written, EvalCase)])
     return None if diagnostic is None else str(diagnostic)
 
 
@@ -72,7 +72,7 @@ def test_a_case_with_variables_beside_one_without(project: Project) -> None:
     text = f"evalcases:\n  - id: a\n    vars: {{x: 1}}\n    {hello}\n  - id: b\n    {hello}\n"
     project.write("a.eval.yaml", text)
     loaded = load_eval_file(project.root / "a.eval.yaml", project.root)
-    written = [case if isinstance(case, EvalCase) else case.case for case in loaded]  # type: ignore[union-attr]
+    written = [case.written for case in loaded if isinstance(case.written, EvalCase)]
     diagnostic = find_literal_template(written)
     assert diagnostic is not None
     assert diagnostic.case_id == "b"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
+from pytest_chatprompt.text.files import NamedFileError
 from tests.conftest import Project
 
 
@@ -63,7 +64,7 @@ def test_as_many_bytes_as_the_limit_are_kept_those_that_were_read_last(
 
 def test_f2_an_eval_file_outside_the_root_cannot_name_files_beside_it(project: Project, tmp_path: Path) -> None:
     project.write("outside/x.md", "x")
-    with pytest.raises(AttachmentError, match="is outside the root folder"):
+    with pytest.raises(NamedFileError, match="is outside the root folder"):
         FileReader(tmp_path / "inside").find("x.md", tmp_path / "outside")
 
 

@@ -507,7 +507,10 @@ def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
             "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 7))]),
             "line 6, column *: the aliases up to here expand to more than 100,000 values",
         ),
-        ("a: &a " + "x" * 1_000_000 + "\nb: [" + "*a, " * 2_000 + "]\n", "line 2, column *: the aliases * 256 MiB"),
+        (
+            "a: &a " + "x" * 1_000_000 + "\nb: [" + "*a, " * 2_000 + "]\n",
+            "line 2, column *: the aliases * 256,000,000 characters",
+        ),
         ("a: [1, 2", "line 2, column 1: not valid YAML: *"),
     ],
     ids=["nested", "six levels of aliases", "gigabytes", "cut off"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.text.files import FileSearchError, find_file
+from pytest_chatprompt.text.files import NamedFileError, find_file
 from tests.conftest import Project
 
 
@@ -26,7 +26,7 @@ def test_a_file_is_found(project: Project, name: str, found: str) -> None:
 
 
 def test_a_missing_file_says_what_was_tried(project: Project) -> None:
-    with pytest.raises(FileSearchError) as caught:
+    with pytest.raises(NamedFileError) as caught:
         find_file("x.csv", project.root / "a", project.root)
     assert str(caught.value) == "file x.csv not found; tried a/x.csv, x.csv"
 
@@ -35,5 +35,5 @@ def test_a_file_outside_the_root_folder_is_refused(project: Project, tmp_path_fa
     outside = tmp_path_factory.mktemp("outside") / "x.csv"
     outside.write_text("")
     Path(project.root / "x.csv").symlink_to(outside)
-    with pytest.raises(FileSearchError, match="is outside the root folder"):
+    with pytest.raises(NamedFileError, match="is outside the root folder"):
         find_file("x.csv", project.root, project.root)

@@ -222,6 +222,23 @@ def test_what_all_aliases_together_repeat_is_limited() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "anchored",
+    [
+        pytest.param("&a " + "x" * 100, id="a text"),
+        pytest.param("&a {" + "k" * 40 + ": [" + "x" * 60 + "]}", id="a mapping that holds a text"),
+    ],
+)
+def test_the_characters_that_aliases_repeat_are_limited(anchored: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_parser, "MAX_CHARACTERS", 1_002)
+    assert parse_yaml(f"a: {anchored}\nb: [{', '.join(['*a'] * 9)}]")[1] == []
+    assert refusal(f"a: {anchored}\nb: [{', '.join(['*a'] * 10)}]") == (
+        2,
+        41,
+        "the aliases up to here expand to more than 1,002 characters",
+    )
+
+
 @pytest.mark.parametrize("text", ["=", "<<", "a = b"])
 def test_signs_that_only_yaml_1_1_knows_are_text(text: str) -> None:
     root, problems = parse_yaml(f"a: {text}\nb: [{text}]\n=: x\n")
