@@ -57,6 +57,14 @@ def summed(amounts: Sequence[float | None]) -> float | None:
     return None if None in amounts else math.fsum(filter(None, amounts))
 
 
+def request_seconds(recording: OpenRecording | None, measured: float) -> float:
+    """How long the requests to models took, of a provider of one's own that took this long."""
+    answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
+    seconds = summed([answer.latency_seconds for answer in answers]) if answers else None
+    # Requests that are sent at once take no longer than all of it.
+    return measured if seconds is None else min(seconds, measured)
+
+
 def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> ProviderResponse:
     """The response of a provider of one's own, with what its requests used where it does not say that itself."""
     answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
