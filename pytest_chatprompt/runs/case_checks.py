@@ -23,7 +23,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.attachments import AttachmentError
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
-from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
@@ -61,13 +61,12 @@ class CaseChecks:
             EvalFileError: some are not valid.
         """
         __tracebackhide__ = True
-        # An item may run again.
-        item.stash[failed_checks_key] = ""
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
         checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
-        item.stash[graded_checks_key] = (case, checks.graded)
+        notes = notes_of(item)
+        notes.case, notes.graded = case, checks.graded
         return checks
 
     def grade_request(self, exchange: Exchange) -> None:
@@ -159,8 +158,8 @@ class CaseChecks:
             raise
         except BaseException:
             # What a repeated case has left there comes first.
-            texts = (self.item.stash[failed_checks_key], self._text())
-            self.item.stash[failed_checks_key] = "\n\n".join(filter(None, texts))
+            notes = notes_of(self.item)
+            notes.failed_checks = "\n\n".join(filter(None, (notes.failed_checks, self._text())))
             raise
         self._raise_failures()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -26,12 +25,11 @@ from pytest_chatprompt.results.records import (
     ChangeCost,
     CheckResult,
     ErrorResult,
-    RepeatsResult,
     ResponseResult,
     SnapshotResult,
 )
 from pytest_chatprompt.runs.code_snapshots import last_assertion
-from pytest_chatprompt.runs.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.snapshot_fixture import accepting_command
@@ -54,40 +52,7 @@ if TYPE_CHECKING:
 _REPR: Final = "<eval_snapshot>"
 
 
-@dataclass(slots=True)
-class Notes:
-    """What is known of a test while it runs.
-
-    Args:
-        comparison: with its snapshot, if that differs.
-        renamed_from: the id that the case had, if it was renamed.
-        exchange: what the case sends.
-        data: what its snapshot shows of that.
-        response: the answer that the case got.
-        is_replayed: whether it was recorded.
-        requests: how many requests to models it took.
-        votes: what the judge said about it.
-        repeats: the answers of a case that is sent several times.
-    """
-
-    comparison: Comparison | None = None
-    renamed_from: str | None = None
-    exchange: Exchange | None = None
-    data: Any = None
-    response: ProviderResponse | None = None
-    is_replayed: bool = False
-    requests: int = 1
-    votes: Votes = ()
-    repeats: RepeatsResult | None = None
-
-
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
-_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
-
-
-def notes_of(item: pytest.Item) -> Notes:
-    """What is known of a test so far, to be read and added to."""
-    return item.stash.setdefault(_notes_key, Notes())
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
@@ -96,17 +61,16 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     options = item.config.stash[options_key]
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
-    if not is_told and notes_of(item).response is None and not answers:
-        if not has_graded_checks(item):
-            del item.stash[_notes_key]
+    notes = take_notes(item)
+    if not is_told and notes.response is None and not answers:
+        if not notes.graded:
             return
         if isinstance(item, EvalItem) and not (options.live or options.replay):
             # The checks looked at what is sent, and nothing shows the rest of the record.
-            del item.stash[_notes_key]
-            lines = map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
+            lines = map_texts([check_line(each) for each in _check_results(item, notes)], redactor.redact)
             _set_properties(item, report, [(_CHECK, line) for line in lines])
             return
-    result = _case_result(item, report, answers)
+    result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
         # Pytest's short summary shows it, and JUnit's XML.
@@ -125,10 +89,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
             report.sections.append((_SECTION, visible(case_section(told))))
 
 
-def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[ModelAnswer]) -> CaseResult:
-    notes = notes_of(item)
-    # What a test that is over has compared, sent and got would add up.
-    del item.stash[_notes_key]
+def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, answers: list[ModelAnswer]) -> CaseResult:
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
         "node_id": item.nodeid,
@@ -155,7 +116,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[Mod
         response=None if response is None else response_result(response, notes.is_replayed, notes.requests),
         repeats=notes.repeats,
         judge=judge_results(notes.votes),
-        checks=_check_results(item),
+        checks=_check_results(item, notes),
     )
 
 
@@ -166,16 +127,13 @@ def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
     )
 
 
-def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
-    if not has_graded_checks(item):
+def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:
+    if notes.case is None:
         return ()
     from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
 
-    case, graded = item.stash[graded_checks_key]
-    # The report of the teardown does not repeat them.
-    item.stash[graded_checks_key] = (case, [])
     with_place = item.config.stash.get(all_results_key, False)
-    return tuple(check_result(each, case, with_place=with_place) for each in graded)
+    return tuple(check_result(each, notes.case, with_place=with_place) for each in notes.graded)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:

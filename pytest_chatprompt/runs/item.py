@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -38,8 +39,13 @@ from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.grading.grade import GradedCheck
+    from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.results.records import RepeatsResult
+    from pytest_chatprompt.runs.grading import Grading
+    from pytest_chatprompt.snapshots.diff import Comparison
 
 PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -87,10 +93,6 @@ RESPONSE_FIXTURE: Final = "eval_response"
 _FIXTURES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 _SYRUPYS: Final = "snapshot"
 MASKS_FIXTURE: Final = "eval_masks"
-# What to report of the checks of an item that failed for another reason as well.
-failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
-# The case that was graded, and what its checks said so far.
-graded_checks_key: Final[pytest.StashKey[tuple[EvalCase, list[GradedCheck]]]] = pytest.StashKey()
 # What a test used of its snapshots and recordings; its last report has it, for whichever process needs it.
 _uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
 
@@ -115,9 +117,59 @@ def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
-def has_graded_checks(item: pytest.Item) -> bool:
-    """Whether checks of an item were graded, since it began to run."""
-    return bool(item.stash.get(graded_checks_key, (None, ()))[1])
+@dataclass(slots=True)
+class Notes:
+    """What is known of a test while it runs.
+
+    Args:
+        comparison: with its snapshot, if that differs.
+        renamed_from: the id that the case had, if it was renamed.
+        exchange: what the case sends.
+        data: what its snapshot shows of that.
+        response: the answer that the case got.
+        is_replayed: whether it was recorded.
+        requests: how many requests to models it took.
+        votes: what the judge said about it.
+        repeats: the answers of a case that is sent several times.
+        case: the one that its checks look at.
+        graded: what they said so far.
+        failed_checks: what to report of them if it fails for another reason as well.
+        not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
+    """
+
+    comparison: Comparison | None = None
+    renamed_from: str | None = None
+    exchange: Exchange | None = None
+    data: Any = None
+    response: ProviderResponse | None = None
+    is_replayed: bool = False
+    requests: int = 1
+    votes: Votes = ()
+    repeats: RepeatsResult | None = None
+    case: EvalCase | None = None
+    graded: list[GradedCheck] = field(default_factory=list)
+    failed_checks: str = ""
+    not_sent_ahead: str | None = None
+
+
+_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
+
+
+def notes_of(item: pytest.Item) -> Notes:
+    """What is known of a test so far, to be read and added to."""
+    return item.stash.setdefault(_notes_key, Notes())
+
+
+def has_notes(item: pytest.Item) -> bool:
+    """Whether anything is known of a test."""
+    return _notes_key in item.stash
+
+
+def take_notes(item: pytest.Item) -> Notes:
+    """What is known of a test, which is forgotten: what tests have compared, sent and got would add up."""
+    notes = notes_of(item)
+    del item.stash[_notes_key]
+    return notes
 
 
 def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -149,7 +201,7 @@ class EvalItem(pytest.Function):
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
         finish: grades its answer, in place of its test function; `None` but for then.
-        case_run: gets its answer (`run.CaseRun`); `None` but while it is graded.
+        grading: gets its answer; `None` but while it is graded.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -157,7 +209,7 @@ class EvalItem(pytest.Function):
     snapshot_stem: str
     awaits_answer = False
     finish: Callable[[], None] | None = None
-    case_run: Any = None
+    grading: Grading | None = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -218,13 +270,12 @@ class EvalItem(pytest.Function):
     def response(self) -> ProviderResponse:
         """The response to what it sends."""
         __tracebackhide__ = True
-        if self.case_run is None:
+        if self.grading is None:
             raise SnapshotError(
                 "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
                 "or an autouse fixture that takes eval_response"
             )
-        response: ProviderResponse = self.case_run.get_response()
-        return response
+        return self.grading.response()
 
     def eval_api(self, *, is_read: bool) -> EvalAPI:
         """The stand-in of the APIs.

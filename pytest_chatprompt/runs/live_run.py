@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import wait
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -28,7 +28,6 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool
 from pytest_chatprompt.live.send_or_replay import send_or_replay
@@ -36,11 +35,11 @@ from pytest_chatprompt.options import Options
 from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.runs.item import EvalItem, add_uses
+from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
-from pytest_chatprompt.runs.recordings import record_answer, record_repeats
+from pytest_chatprompt.runs.recordings import record_answers
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
-from pytest_chatprompt.runs.usage_summary import not_sent_ahead_key, run_notes_key
+from pytest_chatprompt.runs.usage_summary import run_notes_key
 from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
@@ -285,7 +284,7 @@ class LiveRun:
         is_alone = not (self._ends_with_test or self._ends_before_run)
         reason = why_in_its_test(item, provider, compared, judging, api, is_alone=is_alone)
         if reason is not None:
-            item.stash[not_sent_ahead_key] = reason if self._concurrency > 1 else None
+            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
         return reason is not None
 
     def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
@@ -314,20 +313,6 @@ class LiveRun:
         if answers is not None:
             check_sent(answers.case.place, compared, answers.case.compared)
         return answers
-
-    def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
-        """The response to a case that is sent once.
-
-        Raises:
-            ProviderError: there is no response.
-            SnapshotError: something other than what was compared was sent.
-        """
-        __tracebackhide__ = True
-        answers = self.answers_of(item, case.compared)
-        if answers is None:
-            return self.send_here(case, 1, api)
-        self.wait_for_first(answers.futures.values())
-        return self.judged(answers, 1)
 
     def send_here(self, case: LiveCase, number: int, api: EvalAPI) -> LiveResponse:
         """Send one request of a case in this thread, while its test runs."""
@@ -440,14 +425,7 @@ class LiveRun:
         wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
         count = 0
         for answers in held:
-            arrived = answers.arrived()
-            if answers.case.repeat > 1:
-                count += record_repeats(answers.case.place, arrived, self._redactor)
-                continue
-            for live in arrived.values():
-                # An answer that would fail its case is not recorded.
-                with suppress(ProviderError):
-                    count += record_answer(answers.case.place, live, self._redactor)
+            count += record_answers(answers.case, answers.arrived(), self._redactor)
         return count
 
     def _stop(self) -> None:

@@ -12,8 +12,8 @@ import pytest
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
-from pytest_chatprompt.live.answers import LiveResponse, requests_of
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, ReplayError
+from pytest_chatprompt.live.answers import LiveCase, LiveResponse, requests_of
 from pytest_chatprompt.live.send_or_replay import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
@@ -56,12 +56,13 @@ def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[
     note_use(item, "sent", str(place.path), [recorded_request(each, place.masks.apply).sha256 for each in sent])
 
 
-def raise_if_unusable(response: ProviderResponse) -> None:
-    """Raise an error if a response is blocked or empty."""
+def find_unusable(response: ProviderResponse) -> ProviderError | None:
+    """The error of a response that is blocked or empty; `None` for any other."""
     if response.blocked is not None:
-        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+        return BlockedResponseError(f"the API withheld the answer: {response.blocked}")
     if not response.text.strip() and not response.tool_calls:
-        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+        return EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    return None
 
 
 def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
@@ -98,27 +99,22 @@ def replay_once(
     return SentExchange(exchange, was_replayed(recording))
 
 
-def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
-    """Write what the API replied beside the case's snapshot; gives whether this run records and anything was sent.
+def record_answers(case: LiveCase, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
+    """Write the answers to a case, by their numbers, beside its snapshot; gives how many were recorded.
 
-    Raises:
-        BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
+    Of a repeated case answers that are empty or withheld are recorded too: sending only for these again would raise
+    the pass rate.
     """
-    raise_if_unusable(live.response)
-    return live.recording is not None and place.save(live.recording, redactor)
-
-
-def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
-    """Write the answers of a repeated case, by their numbers, beside its snapshot; gives how many were recorded.
-
-    Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
-    """
-    if not place.mode.records:
+    if not case.place.mode.records:
         return 0
-    recordings = {number: live.recording for number, live in answers.items() if live.recording is not None}
+    recordings = {
+        number: live.recording
+        for number, live in answers.items()
+        if live.recording is not None and (case.repeat > 1 or find_unusable(live.response) is None)
+    }
     count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())
     if count:
-        place.write(
+        case.place.write(
             [
                 exchange.model_copy(update={"repeat": number})
                 for number, recording in recordings.items()

@@ -29,9 +29,9 @@ from pytest_chatprompt.runs.item import (
     PACKAGE_ERRORS,
     EvalItem,
     add_uses,
-    failed_checks_key,
-    has_graded_checks,
+    has_notes,
     is_outage,
+    notes_of,
     text_failure,
 )
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
@@ -118,13 +118,13 @@ class ReportHooks:
         return replace_surrogates(redacted)
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        if report.failed or (report.when == "call" and (self._has_notes() or has_graded_checks(item))):
+        if report.failed or (report.when == "call" and (self._notes_all() or has_notes(item))):
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)
 
-    def _has_notes(self) -> bool:
+    def _notes_all(self) -> bool:
         """Whether something is noted of each test of this run, also of those that pass."""
         options = self.config.stash[options_key]
         return options.live or options.replay or self.config.stash.get(all_results_key, False)
@@ -238,7 +238,7 @@ def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:
 
 def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
     """Show the checks that do not pass below a failure that came after them: all failures of a case are reported."""
-    text = item.stash.get(failed_checks_key, "") if report.when == "call" else ""
+    text = notes_of(item).failed_checks if report.when == "call" else ""
     if text:
         _add_section(report, "checks", text)
 

@@ -21,7 +21,7 @@ from pytest_chatprompt.apis.json_body import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
-from pytest_chatprompt.runs.item import note_use
+from pytest_chatprompt.runs.item import note_use, notes_of
 from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ RATE_PROPERTY: Final = "passed_answers"
 INTERVAL_PROPERTY: Final = "pass_interval"
 PREFIX: Final = "chatprompt_"
 UNKNOWN: Final = "unknown"
-# Why an item was sent only when it ran; `None` if there is nothing to say.
-not_sent_ahead_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 # What the summary says of the run besides.
 run_notes_key: Final[pytest.StashKey[list[str]]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
@@ -61,7 +59,7 @@ def add_usage(
             properties[key] = values
         elif isinstance(outcomes[0], ProviderResponse):
             properties[key] = values[0]
-    reason = item.stash.get(not_sent_ahead_key, None)
+    reason = notes_of(item).not_sent_ahead
     if reason is not None:
         properties["not_sent_ahead"] = reason
     set_properties(item, properties)
