@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
 from pytest_chatprompt.live.send_or_replay import send_or_replay
-from pytest_chatprompt.providers.context import current_context, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -69,22 +69,25 @@ class LiveCase:
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
 
-    def send(self, router: LiveCaptureRouter, number: int = 1, api: EvalAPI | None = None) -> LiveResponse:
+    def send(self, router: LiveCaptureRouter | None, number: int = 1, api: EvalAPI | None = None) -> LiveResponse:
         """Send the request that was compared with the snapshot, now and in the calling thread, or replay its reply.
 
-        `router` captures the requests of providers that cannot prepare them; to the server of `api` child processes
-        send.
+        `router` captures the requests of providers that cannot prepare them, without it nothing is sent; to the server
+        of `api` child processes send.
 
         Raises:
             ProviderError: there is no response.
             SnapshotError: what was sent is not what was compared.
-            ReplayError: the recording is unreadable.
+            ReplayError: the recording is unreadable, or lacks what may not be sent.
         """
+        __tracebackhide__ = True
         place = self.place_of(number)
-        with use_context(current_context()._replace(variables=self.variables)):
+        live = current_context()._replace(variables=self.variables)
+        with use_context(SendContext(is_offline=True) if router is None else live):
             recording = place.open(getattr(self.provider, "base_url", None))
             exchange, is_replayed = send_or_replay(place, router, self.provider, self.compared, recording, api)
-        check_sent(place, exchange, self.compared)
+        if router is not None:
+            check_sent(place, exchange, self.compared)
         return LiveResponse(self.compared, exchange.response, recording, is_replayed, requests_of(exchange))
 
     def place_of(self, number: int) -> RecordingPlace:

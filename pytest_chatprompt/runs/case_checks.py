@@ -21,18 +21,16 @@ from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, 
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.attachments import AttachmentError
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.send_or_replay import SentExchange
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -188,19 +186,17 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
     """
     if live.judging is not None and judging.asks_the_same(live.judging):
         return live
+    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
+    from pytest_chatprompt.live.send_or_replay import send_or_replay  # noqa: PLC0415
+
+    router, context = None, SendContext(is_offline=True)
     if item.config.stash[options_key].live:
         from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
-        return LiveRun.of(item.config).judge(judging, live, place)
-    from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
-    from pytest_chatprompt.runs.recordings import replay_once  # noqa: PLC0415
-
-    def replay(judge: Provider, shown: Exchange, part: OpenRecording | None) -> SentExchange:
-        return replay_once(place, judge, shown, part, EvalAPI())
-
-    with use_context(SendContext(is_offline=True)):
-        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
+        router, context = LiveRun.of(item.config).router_here(), current_context()
+    send = partial(send_or_replay, place, router)
+    with use_context(context):
+        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, send)]
     return live._replace(judging=judging, votes=votes_by_question(judging, votes))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_chatprompt.errors import BudgetError, ProviderError, RequestCancelledError
 from pytest_chatprompt.live.answers import LiveResponse
 from pytest_chatprompt.runs.item import RESPONSE_FIXTURE, EvalItem, notes_of
-from pytest_chatprompt.runs.recordings import find_unusable, record_answers, replay_answer
+from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
 
 if TYPE_CHECKING:
@@ -91,10 +91,8 @@ class Grading:
         for number in (*recorded, *missing):
             if number in missing and self.is_certain():
                 return
-            if live_run is None:
-                yield number, partial(replay_answer, case.place_of(number), case.provider, case.compared, self.run.api)
-            else:
-                yield number, partial(live_run.send_here, case, number, self.run.api)
+            router = None if live_run is None else live_run.router_here()
+            yield number, partial(case.send, router, number, self.run.api)
 
     def is_certain(self) -> bool:
         """Whether nothing more needs to be sent."""

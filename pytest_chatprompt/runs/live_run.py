@@ -7,7 +7,6 @@ there, in the order of the run, the item has a second pass, which grades the ans
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
 import time
@@ -16,7 +15,6 @@ from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
@@ -30,7 +28,6 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool
-from pytest_chatprompt.live.send_or_replay import send_or_replay
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
 from pytest_chatprompt.providers.response import Provider
@@ -45,7 +42,6 @@ from pytest_chatprompt.wording import dollars
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
     from pytest_chatprompt.live.judging import Judging
-    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
@@ -58,10 +54,6 @@ _FIRST: Final = -1
 # that wait take memory.
 _MOST_HELD: Final = 1_000
 _ROUNDS_HELD: Final = 16
-# A fixture that asks for no others than these has nothing that ends with it, unless it has code after its `yield`.
-_ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"})
-# Whose fixtures no provider of a project can depend on.
-_OURS: Final = ("pytest_chatprompt.", "syrupy")
 
 
 @dataclass(eq=False)
@@ -124,8 +116,6 @@ class LiveRun:
         self._graded: _HeldItem | None = None
         # Ends what this thread sends.
         self._cancellation = Cancellation()
-        # Whether fixtures that are not this plugin's end with the item that runs, or later but before the run does.
-        self._ends_with_test = self._ends_before_run = False
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
         self._progress_at = time.monotonic()
@@ -165,7 +155,6 @@ class LiveRun:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._next = None
-        self._ends_with_test = False
         reports = runtestprotocol(item, log=False, nextitem=following)
         held, self._next = self._next or _HeldItem(item), None
         held.reports = reports
@@ -202,14 +191,6 @@ class LiveRun:
         """End the fixtures of the folders and files of other items, before an item is set up again."""
         if self._graded is not None:
             item.session._setupstate.teardown_exact(item)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
-        """Note whether something ends with the test, or before the run does."""
-        if request.scope == "function":
-            self._ends_with_test |= _may_end(fixturedef)
-        elif request.scope != "session" or fixturedef.params is not None:
-            self._ends_before_run |= _may_end(fixturedef)
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
         """Log the items whose answers are there, in the order of the run; wait if nothing may be sent meanwhile."""
@@ -278,13 +259,17 @@ class LiveRun:
     # --- what a case asks for
 
     def sends_in_test(
-        self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
+        self,
+        request: pytest.FixtureRequest,
+        provider: Provider,
+        compared: Exchange,
+        judging: Judging | None,
+        api: EvalAPI,
     ) -> bool:
         """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
-        is_alone = not (self._ends_with_test or self._ends_before_run)
-        reason = why_in_its_test(item, provider, compared, judging, api, is_alone=is_alone)
+        reason = why_in_its_test(request, provider, compared, judging, api)
         if reason is not None:
-            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
+            notes_of(request.node).not_sent_ahead = reason if self._concurrency > 1 else None
         return reason is not None
 
     def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
@@ -314,11 +299,10 @@ class LiveRun:
             check_sent(answers.case.place, compared, answers.case.compared)
         return answers
 
-    def send_here(self, case: LiveCase, number: int, api: EvalAPI) -> LiveResponse:
-        """Send one request of a case in this thread, while its test runs."""
-        __tracebackhide__ = True
+    def router_here(self) -> LiveCaptureRouter:
+        """What captures the requests that this thread is about to send, while its test runs."""
         self.pool.resume()
-        return case.send(self._router, number, api)
+        return self._router
 
     def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
         """An answer that has come, once its votes have come too.
@@ -331,22 +315,6 @@ class LiveRun:
         for vote in answers.votes.get(number, ()):
             self.wait_for_first([vote])
         return answers.judged(number)
-
-    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
-        """An answer with the votes of a judge, who is asked now.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-        """
-        __tracebackhide__ = True
-        from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
-
-        self.pool.resume()
-        votes = [
-            ask()
-            for ask in judge_asks(judging, live.response, live.recording, partial(send_or_replay, place, self._router))
-        ]
-        return live._replace(judging=judging, votes=votes_by_question(judging, votes))
 
     def be_quiet(self) -> None:
         """Let no request be in flight, while a provider sends offline in order to show what it sends.
@@ -453,12 +421,3 @@ class _TwoPasses:
             return None
         self._live_run.run_item(item, nextitem)
         return True
-
-
-def _may_end(fixturedef: Any) -> bool:
-    """Whether a fixture of the project may undo something when it ends."""
-    function = fixturedef.func
-    if function.__module__.startswith(_OURS):
-        return False
-    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-    return yields or not _ENDLESS.issuperset(fixturedef.argnames)

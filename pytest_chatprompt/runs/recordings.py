@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, ReplayError
-from pytest_chatprompt.live.answers import LiveCase, LiveResponse, requests_of
-from pytest_chatprompt.live.send_or_replay import SentExchange, was_replayed
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError
+from pytest_chatprompt.live.answers import LiveCase, LiveResponse
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.runs.item import note_use
 from pytest_chatprompt.runs.snapshot_fixture import command_for
@@ -25,7 +21,6 @@ from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.sent_request import SentRequest
 
 
@@ -65,40 +60,6 @@ def find_unusable(response: ProviderResponse) -> ProviderError | None:
     return None
 
 
-def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
-    """The recorded answer to what was compared with the snapshot; the provider reads it as it reads those of the API.
-
-    Raises:
-        ReplayError: nothing is recorded for it.
-        ProviderError: the recorded reply is an error.
-    """
-    __tracebackhide__ = True
-    with use_context(SendContext(is_offline=True)):
-        # Offline an endpoint need not be set.
-        recording = place.open(getattr(provider, "base_url", None))
-    exchange, is_replayed = replay_once(place, provider, compared, recording, api)
-    return LiveResponse(compared, exchange.response, recording, is_replayed, requests_of(exchange))
-
-
-def replay_once(
-    place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
-) -> SentExchange:
-    """The recorded answer to what a provider was shown to send."""
-    __tracebackhide__ = True
-    recorded = place.recorded_response(recording, shown)
-    if recorded is not None:
-        return SentExchange(shown._replace(response=recorded), True)
-    if recording is None or shown.invocation is not None or not shown.sent:
-        raise ReplayError(place.describe_missing_answer())
-    for reply in shown.replies:
-        api.reply_queue.waiting.append(reply)
-    # Most providers prepare what they send.
-    from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
-
-    exchange = capture_replayed(provider, shown.request, api, recording)
-    return SentExchange(exchange, was_replayed(recording))
-
-
 def record_answers(case: LiveCase, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
     """Write the answers to a case, by their numbers, beside its snapshot; gives how many were recorded.
 
@@ -116,7 +77,7 @@ def record_answers(case: LiveCase, answers: Mapping[int, LiveResponse], redactor
     if count:
         case.place.write(
             [
-                exchange.model_copy(update={"repeat": number})
+                exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": number})
                 for number, recording in recordings.items()
                 for exchange in (*recording.exchanges(), *recording.unused())
             ],

@@ -220,7 +220,7 @@ class CaseRun:
         live = self.live_run
         if live is None or live.answers_of(self.item, self.exchange) is not None:
             return False
-        if live.sends_in_test(self.item, self.provider, self.exchange, self.judging, self.api):
+        if live.sends_in_test(self.request, self.provider, self.exchange, self.judging, self.api):
             return False
         live.hold(self.item, self.live_case(), self.grade_answer)
         return True
