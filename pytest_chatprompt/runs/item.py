@@ -102,10 +102,9 @@ def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> Non
 
     Args:
         item: the test.
-        kind: `asserted`, `written`, `sent` or `replayed`.
+        kind: `asserted`, `sent` or `replayed`.
         path: of the file.
-        content: what of it: nothing, the hash of its data or of its requests, or for each replayed one its number and
-            hash.
+        content: what of it: nothing, the hashes of its requests, or for each replayed one its number and hash.
     """
     item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
 

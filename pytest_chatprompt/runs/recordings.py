@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,12 @@ from pytest_chatprompt.live.answers import LiveCase, LiveResponse
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.runs.item import note_use
 from pytest_chatprompt.runs.snapshot_fixture import command_for
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.sent_request import SentRequest
+    pass
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
@@ -41,14 +40,6 @@ def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
     """
     stem = SnapshotStems.of(item.session).find(item)
     return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
-
-
-def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
-    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name."""
-    # Most runs send nothing in ordinary tests.
-    from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
-
-    note_use(item, "sent", str(place.path), [recorded_request(each, place.masks.apply).sha256 for each in sent])
 
 
 def find_unusable(response: ProviderResponse) -> ProviderError | None:

@@ -62,15 +62,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     if snapshot is None:
         snapshot = _snapshot_of_folder(request, shared)
     if isinstance(item, EvalItem):
-        return EvalSnapshot.wrap(
-            snapshot,
-            item,
-            AssertionContext(
-                root,
-                revision=shared.revision,
-                note_written=partial(_note_written, item),
-            ),
-        )
+        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
     # An eval item has no late differences.
     from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
 
@@ -80,7 +72,6 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_written=partial(_note_written, item),
         prepare=partial(_prepare, root=root, masks=parsed, redactor=shared.redactor),
         revision=shared.revision,
         compares=not item.config.stash[options_key].show,
@@ -92,13 +83,6 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     assertion = EvalSnapshot.wrap(snapshot, item, context)
     keep_assertion(item, assertion, is_first=True)
     return assertion
-
-
-def _note_written(item: pytest.Item, path: Path, text: str) -> None:
-    """Note what a snapshot shows that was written: it may be what another one showed, under another name."""
-    from pytest_chatprompt.snapshots.stored import written_sha256  # noqa: PLC0415
-
-    note_use(item, "written", str(path), [written_sha256(text)])
 
 
 def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:

@@ -33,7 +33,6 @@ from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
     gone_snapshots,
     holds_conflict,
-    snapshots_by_data,
     unused_snapshots,
     written_files,
 )
@@ -70,7 +69,6 @@ class _RunFacts:
         passed: the tests that passed.
         not_passed: those that failed or were skipped, in any phase or run.
         asserted: the snapshots that tests of own code have compared with.
-        written: the snapshots that the run wrote, with the hashes of their data.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
         replayed: for each test, the replies that it was given from each recording.
         flags: `incomplete` where nothing can be said of the run, `partial` where some tests were not selected.
@@ -82,7 +80,6 @@ class _RunFacts:
     passed: set[str] = field(default_factory=set)
     not_passed: set[str] = field(default_factory=set)
     asserted: set[str] = field(default_factory=set)
-    written: dict[str, list[str]] = field(default_factory=dict)
     sent: dict[str, list[str]] = field(default_factory=dict)
     replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
@@ -125,7 +122,6 @@ class UnusedSnapshots:
     _is_disabled_by_user: bool = False
     _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
-    _new_names: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._shared = SharedByRun.of(self.config)
@@ -166,7 +162,6 @@ class UnusedSnapshots:
         uses = getattr(report, "chatprompt_uses", None)
         if uses is not None:
             self._facts.asserted.update(uses.get("asserted", ()))
-            self._facts.written |= uses.get("written", {})
             self._facts.sent |= uses.get("sent", {})
             self._facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
 
@@ -262,7 +257,6 @@ class UnusedSnapshots:
         unused = {path: _LEFT for folder in self._facts.orphans for path in written_files(Path(folder))}
         for path in (path for uses in settled.values() for path in self._unused_of(uses)):
             unused[path] = _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
-        self._find_new_names(unused)
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, is_updated=is_updated)
@@ -273,23 +267,6 @@ class UnusedSnapshots:
         # Unused recordings alone do not fail the run.
         if {_GONE, _SNAPSHOT} & {*unused.values()} and not (is_updated or self._is_set("warn_unused_snapshots")):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _find_new_names(self, unused: Iterable[Path]) -> None:
-        """Find what shows now what unused snapshots show: snapshots that the run wrote, or tests without one."""
-        names = {
-            sha256: shown_path(Path(path), self.config.rootpath) for path, (sha256,) in self._facts.written.items()
-        }
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if unused and reporter is not None:
-            from pytest_chatprompt.reports.terminal_hooks import failed_results  # noqa: PLC0415
-
-            for _, result in failed_results(reporter):
-                snapshot = result.snapshot
-                if snapshot is not None and snapshot.state == "new" and snapshot.sent_sha256 is not None:
-                    names[snapshot.sent_sha256] = result.node_id
-        if names:
-            old = snapshots_by_data(sorted(unused))
-            self._new_names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, is_updated: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
@@ -363,8 +340,7 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
         for path in paths:
-            note = f", renamed to {self._new_names[path]}" if path in self._new_names else ""
-            note += ", which holds the conflict of a merge" if holds_conflict(path) else ""
+            note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
             yield f"  {shown_path(path, self.config.rootpath)}{note}"
 
     @pytest.hookimpl(tryfirst=True)
