@@ -293,8 +293,8 @@ def eval_snapshot(
 ) -> SnapshotAssertion:
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
     __tracebackhide__ = True
+    from pytest_chatprompt.runs.code_snapshots import wrap_snapshot  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
-    from pytest_chatprompt.runs.snapshot_fixture import wrap_snapshot  # noqa: PLC0415
 
     EvalSession.get(request.config)
     return _once(request, "eval_snapshot", lambda: wrap_snapshot(request, snapshot, eval_masks))

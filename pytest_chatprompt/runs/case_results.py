@@ -28,11 +28,10 @@ from pytest_chatprompt.results.records import (
     ResponseResult,
     SnapshotResult,
 )
-from pytest_chatprompt.runs.code_snapshots import last_assertion
+from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
 from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.runs.snapshot_fixture import accepting_command
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
 from pytest_chatprompt.snapshots.shown_data import asserted_data
 from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256

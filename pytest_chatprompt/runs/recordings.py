@@ -14,8 +14,7 @@ from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, P
 from pytest_chatprompt.live.answers import LiveCase, LiveResponse
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.runs.snapshot_fixture import command_for
+from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder, command_for
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 

@@ -16,6 +16,7 @@ from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.options import Options, all_results_key, options_key
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
+from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -198,13 +199,7 @@ class CaseRun:
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        secret = self.api.redactor.find(data)
-        if secret is not None:
-            raise SnapshotError(
-                f"what is sent to {self.item.provider_name} holds {secret.what}, under {secret.path}; "
-                "remove it: snapshots are committed. "
-                "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
-            )
+        refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
