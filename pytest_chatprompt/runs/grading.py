@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_chatprompt.errors import BudgetError, ProviderError, RequestCancelledError
 from pytest_chatprompt.live.answers import LiveResponse
@@ -14,29 +17,51 @@ from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.cases.case import EvalCase
+    from pytest_chatprompt.live.answers import LiveCase
     from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import ProviderResponse
-    from pytest_chatprompt.runs.run import CaseRun
+    from pytest_chatprompt.runs.case_checks import CaseChecks
+    from pytest_chatprompt.runs.live_run import LiveRun
 
 # Gives an answer, or raises the error of the provider in place of one.
 GetAnswer = Callable[[], LiveResponse]
 
 
+@dataclass(eq=False)
 class Grading:
     """Grades the answer to a case: by its checks, then by the fixtures and the hook of the project.
 
-    Attributes:
+    Args:
+        request: the item's fixture request.
+        case: the fixture `eval_case`.
+        provider_request: the fixture `eval_request`.
+        checks: those of the case; `None` for none.
+        live_case: what is sent, and how often.
+        live_run: the live run; `None` where everything is replayed.
+        api: the fixture `eval_api`.
         answers: those that have come so far, by number; at most one unless the case is sent several times.
         votes: what the judge said about each.
     """
 
-    def __init__(self, run: CaseRun) -> None:
-        self.run = run
-        self.item: EvalItem = run.item
-        self.live_case = run.live_case()
-        self.answers: dict[int, LiveResponse] = {}
-        self.votes: dict[int, Votes] = {}
-        self._errors: list[ProviderError] = []
+    request: pytest.FixtureRequest
+    case: EvalCase
+    provider_request: ProviderRequest
+    checks: CaseChecks | None
+    live_case: LiveCase
+    live_run: LiveRun | None
+    api: EvalAPI
+    answers: dict[int, LiveResponse] = field(default_factory=dict)
+    votes: dict[int, Votes] = field(default_factory=dict)
+    _errors: list[ProviderError] = field(default_factory=list)
+
+    @property
+    def item(self) -> EvalItem:
+        """The item that runs."""
+        item: EvalItem = self.request.node
+        return item
 
     def grade(self) -> None:
         """Get the answer and grade it.
@@ -49,14 +74,14 @@ class Grading:
         __tracebackhide__ = True
         response: ProviderResponse
         # In a second pass without fixtures, none of them asks for the answer.
-        response = self.response() if self.item.finish else self.run.request.getfixturevalue(RESPONSE_FIXTURE)
+        response = self.response() if self.item.finish else self.request.getfixturevalue(RESPONSE_FIXTURE)
         live = self.answers.get(1)
         if live is None or live.response is not response:
             # The project overrides eval_response: what the judge said before is about another answer.
             live = LiveResponse(self.live_case.compared, response, None if live is None else live.recording)
         votes = self.ask_judge(1, live)
-        if self.run.checks is not None:
-            self.run.checks.grade_answer(response, votes)
+        if self.checks is not None:
+            self.checks.grade_answer(response, votes)
         if response.is_awaited:
             self.set_up_fixtures()
             self.call_hook(response)
@@ -74,7 +99,7 @@ class Grading:
 
     def arriving(self) -> Generator[tuple[int, GetAnswer], None, None]:
         """The answers as they arrive, each with its number; those that are recorded come first if the run replays."""
-        case, live_run = self.live_case, self.run.live_run
+        case, live_run = self.live_case, self.live_run
         sends = None if live_run is None else live_run.answers_of(self.item, case.compared)
         if live_run is not None and sends is not None:
             try:
@@ -92,7 +117,7 @@ class Grading:
             if number in missing and self.is_certain():
                 return
             router = None if live_run is None else live_run.router_here()
-            yield number, partial(case.send, router, number, self.run.api)
+            yield number, partial(case.send, router, number, self.api)
 
     def is_certain(self) -> bool:
         """Whether nothing more needs to be sent."""
@@ -133,13 +158,13 @@ class Grading:
         """Set up the project's fixtures that use the answer."""
         __tracebackhide__ = True
         for name in self.item.response_fixtures:
-            self.run.request.getfixturevalue(name)
+            self.request.getfixturevalue(name)
 
     def call_hook(self, response: ProviderResponse) -> None:
         """Let the project look at an answer."""
         __tracebackhide__ = True
         hook = self.item.ihook.pytest_chatprompt_response
-        hook(case=self.run.case, request=self.run.provider_request, response=response)
+        hook(case=self.case, request=self.provider_request, response=response)
 
     def note(self) -> None:
         """Keep the answers so far for reports, and for later runs: they are paid for, also if the run ends now."""
@@ -161,4 +186,4 @@ class Grading:
             unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
             add_replayed(item, case.place.path, *recordings, unused=unused)
         add_judge_usage(item, tuple(votes for each in self.votes.values() for votes in each))
-        record_answers(case, self.answers, self.run.api.redactor)
+        record_answers(case, self.answers, self.api.redactor)

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
-    from pytest_chatprompt.runs.grading import Grading
     from pytest_chatprompt.snapshots.diff import Comparison
 
 PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
@@ -208,7 +207,7 @@ class EvalItem(pytest.Function):
     snapshot_stem: str
     awaits_answer = False
     finish: Callable[[], None] | None = None
-    grading: Grading | None = None
+    grading: Any = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -274,7 +273,8 @@ class EvalItem(pytest.Function):
                 "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
                 "or an autouse fixture that takes eval_response"
             )
-        return self.grading.response()
+        response: ProviderResponse = self.grading.response()
+        return response
 
     def eval_api(self, *, is_read: bool) -> EvalAPI:
         """The stand-in of the APIs.

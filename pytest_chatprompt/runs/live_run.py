@@ -24,13 +24,11 @@ from _pytest.runner import call_and_report, get_reraise_exceptions, runtestproto
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
-from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool
-from pytest_chatprompt.options import Options
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
-from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
@@ -41,7 +39,6 @@ from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
-    from pytest_chatprompt.live.judging import Judging
 
 T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
@@ -50,10 +47,8 @@ PROGRESS_SECONDS: Final = 10.0
 _LAST_REPLIES_SECONDS: Final = 1.0
 # What a test sends while it runs is paid for and sent before the requests of the tests that wait for their answers.
 _FIRST: Final = -1
-# How many items may wait for an answer before them, and in rounds of what may be in flight; the larger counts. Answers
-# that wait take memory.
-_MOST_HELD: Final = 1_000
-_ROUNDS_HELD: Final = 16
+# How many items may wait for an answer before them: answers that wait take memory.
+_MOST_HELD: Final = 2_000
 
 
 @dataclass(eq=False)
@@ -80,22 +75,10 @@ class _HeldItem:
 
 
 class LiveRun:
-    """Holds the items of a live run until their answers are there.
+    """Holds the items of a live run until their answers are there; `router` captures what cannot be prepared."""
 
-    Args:
-        config: the run's configuration.
-        options: its options.
-        redactor: the secrets of the run.
-        router: captures the requests of providers that cannot prepare them.
-
-    Attributes:
-        pool: runs the requests.
-        budget: what they may cost; `None` for no limit.
-    """
-
-    def __init__(
-        self, config: pytest.Config, options: Options, *, redactor: Redactor, router: LiveCaptureRouter
-    ) -> None:
+    def __init__(self, config: pytest.Config, router: LiveCaptureRouter) -> None:
+        options = config.stash[options_key]
         self.budget: RunBudget | None = None
         if options.budget_usd is not None:
             from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
@@ -106,7 +89,6 @@ class LiveRun:
         self._concurrency = max(options.concurrency // workers, 1)
         self.pool = RequestPool(self._concurrency, self.budget)
         self._config = config
-        self._redactor = redactor
         self._router = router
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
@@ -117,7 +99,7 @@ class LiveRun:
         # Ends what this thread sends.
         self._cancellation = Cancellation()
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
+        self._most_held = self._concurrency if self._stops_early else _MOST_HELD
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
@@ -258,25 +240,20 @@ class LiveRun:
 
     # --- what a case asks for
 
-    def sends_in_test(
-        self,
-        request: pytest.FixtureRequest,
-        provider: Provider,
-        compared: Exchange,
-        judging: Judging | None,
-        api: EvalAPI,
+    def send_later(
+        self, request: pytest.FixtureRequest, case: LiveCase, api: EvalAPI, finish: Callable[[], None]
     ) -> bool:
-        """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
-        reason = why_in_its_test(request, provider, compared, judging, api)
-        if reason is not None:
-            notes_of(request.node).not_sent_ahead = reason if self._concurrency > 1 else None
-        return reason is not None
+        """Send a case once its test has passed and is over, and let `finish` grade it when its answer is there.
 
-    def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
-        """Send a case once its test has passed and is over, and grade it when its answer is there."""
-        provider = case.provider
-        if isinstance(provider, ChatProvider):
-            variables = {name: os.environ.get(name, "") for name in provider.placeholders()}
+        `False` if it has to be sent while its test runs; why is noted for who asked for several at once.
+        """
+        item: EvalItem = request.node
+        reason = why_in_its_test(request, case, api)
+        if reason is not None:
+            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
+            return False
+        if isinstance(case.provider, ChatProvider):
+            variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
             case = replace(case, variables=variables)
         if case.repeat > 1:
             # An unreadable recording is an error of this test.
@@ -286,6 +263,7 @@ class LiveRun:
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
         self._next = _HeldItem(item, case, finish, asks, item.funcargs)
+        return True
 
     def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
         """The answers that an item waits for, in its second pass; `None` in its first one.
@@ -393,7 +371,7 @@ class LiveRun:
         wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
         count = 0
         for answers in held:
-            count += record_answers(answers.case, answers.arrived(), self._redactor)
+            count += record_answers(answers.case, answers.arrived(), self._router.redactor)
         return count
 
     def _stop(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -38,18 +38,20 @@ from pytest_chatprompt.wording import shown_path, visible
 if TYPE_CHECKING:
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
-    from pytest_chatprompt.runs.run import CaseRun
 
 _MOST_OF_ANSWER: Final = 240
 
 
+@dataclass(eq=False)
 class RepeatedGrading(Grading):
     """Grades the answers of one repeated case; `attempts` is what became of each request so far."""
 
-    def __init__(self, run: CaseRun) -> None:
-        super().__init__(run)
-        self.attempts: list[AttemptResult] = []
-        self.required = RequiredPasses(run.repeat, run.case.pass_rate or DEFAULT_PASS_RATE)
+    attempts: list[AttemptResult] = field(default_factory=list)
+
+    @property
+    def required(self) -> RequiredPasses:
+        """How many answers have to pass."""
+        return RequiredPasses(self.live_case.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
 
     def grade(self) -> None:
         """Get and grade the answers, then let the fixtures look at the first one.
@@ -121,12 +123,12 @@ class RepeatedGrading(Grading):
         unusable = find_unusable(live.response)
         if unusable is not None:
             return unusable, ()
-        if self.run.checks is not None:
-            checks = replace(self.run.checks, graded=[])
+        if self.checks is not None:
+            checks = replace(self.checks, graded=[])
             checks.grade_answer(live.response, self.ask_judge(number, live))
             failure = checks.failure()
             with_place = self.item.config.stash.get(all_results_key, False)
-            results = tuple(check_result(each, self.run.case, with_place=with_place) for each in checks.graded)
+            results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
         try:
             self.call_hook(live.response)
         except ENDED_EARLY:
@@ -158,8 +160,8 @@ class RepeatedGrading(Grading):
         first = self.response() if self.answers else None
         if first is not None and not first.is_awaited:
             # There is no answer to check.
-            if self.run.checks is not None:
-                self.run.checks.grade_answer(first)
+            if self.checks is not None:
+                self.checks.grade_answer(first)
             return
         failure = None if self._outcome() == "passed" else self._error()
         try:
@@ -180,7 +182,7 @@ class RepeatedGrading(Grading):
 
     def _check_fixture(self, first: ProviderResponse) -> None:
         __tracebackhide__ = True
-        if self.run.request.getfixturevalue(RESPONSE_FIXTURE) != first:
+        if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
             raise CheckError(
                 "eval_response is overridden and changes the answer, but a case that is sent several times is graded "
                 "by the answers of its provider: change them there"

@@ -80,7 +80,6 @@ class CaseRun:
         checks: those that the case was written with; `None` for none.
         judging: what a judge is asked about the answer; `None` for nothing.
         masks: what its snapshot shows in place of what differs from run to run.
-        live_run: the live run; `None` for other runs.
     """
 
     request: pytest.FixtureRequest
@@ -95,7 +94,7 @@ class CaseRun:
     checks: CaseChecks | None = None
     judging: Judging | None = None
     masks: Masks = field(init=False)
-    live_run: LiveRun | None = None
+    _live_run: LiveRun | None = None
 
     def __post_init__(self) -> None:
         self.item = self.request.node
@@ -103,7 +102,7 @@ class CaseRun:
         if self.options.live:
             from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
-            self.live_run = LiveRun.of(self.item.config)
+            self._live_run = LiveRun.of(self.item.config)
 
     @property
     def repeat(self) -> int:
@@ -138,9 +137,9 @@ class CaseRun:
         # A live run sends what it has compared, so it needs the whole request.
         from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
 
-        if self.live_run is not None and not can_preview(self.provider):
+        if self._live_run is not None and not can_preview(self.provider):
             # The stand-in would take the requests in flight too.
-            self.live_run.be_quiet()
+            self._live_run.be_quiet()
         offline = SendContext(is_offline=True, is_priced=False)
         with use_context(current_context() if self.options.live else offline):
             return preview(self.provider, self.provider_request, self.api)
@@ -149,7 +148,7 @@ class CaseRun:
         """Let the run add up what the case would cost."""
         from pytest_chatprompt.runs.estimated_run import EstimatedRun  # noqa: PLC0415
 
-        EstimatedRun.of(self.item.config).add(self.item, self.live_case())
+        EstimatedRun.of(self.item.config).add(self.item, self._live_case())
 
     def compare(self) -> None:
         """Compare what is sent with the snapshot, which may hold no secret."""
@@ -212,13 +211,10 @@ class CaseRun:
 
     def send_later(self) -> bool:
         """Whether the live run sends the case once its test is over, and grades its answer then."""
-        live = self.live_run
+        live = self._live_run
         if live is None or live.answers_of(self.item, self.exchange) is not None:
             return False
-        if live.sends_in_test(self.request, self.provider, self.exchange, self.judging, self.api):
-            return False
-        live.hold(self.item, self.live_case(), self.grade_answer)
-        return True
+        return live.send_later(self.request, self._live_case(), self.api, self.grade_answer)
 
     def grade_answer(self) -> None:
         """Get the answer, if the run has answers, and let the checks, the fixtures and the hook look at it."""
@@ -235,15 +231,17 @@ class CaseRun:
                     grading.note()
 
     def _grading(self) -> Grading:
+        from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
+
+        kind = Grading
         if self.repeat > 1:
             from pytest_chatprompt.runs.repeated_grading import RepeatedGrading  # noqa: PLC0415
 
-            return RepeatedGrading(self)
-        from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
+            kind = RepeatedGrading
+        live_case = self._live_case()
+        return kind(self.request, self.case, self.provider_request, self.checks, live_case, self._live_run, self.api)
 
-        return Grading(self)
-
-    def live_case(self) -> LiveCase:
+    def _live_case(self) -> LiveCase:
         """What a live run sends."""
         from pytest_chatprompt.live.answers import LiveCase  # noqa: PLC0415
         from pytest_chatprompt.runs.recordings import recording_place  # noqa: PLC0415

@@ -18,9 +18,7 @@ from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.sent_request import Exchange
-    from pytest_chatprompt.live.judging import Judging
-    from pytest_chatprompt.providers.response import Provider
+    from pytest_chatprompt.live.answers import LiveCase
 
 # Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
 _MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
@@ -30,21 +28,15 @@ _ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"}
 _OURS: Final = ("pytest_chatprompt.", "syrupy")
 
 
-def why_in_its_test(
-    request: pytest.FixtureRequest,
-    provider: Provider,
-    compared: Exchange,
-    judging: Judging | None,
-    api: EvalAPI,
-) -> str | None:
+def why_in_its_test(request: pytest.FixtureRequest, case: LiveCase, api: EvalAPI) -> str | None:
     """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then."""
-    item: EvalItem = request.node
+    provider, judging, compared = case.provider, case.judging, case.compared
     if isinstance(provider, AgentProvider):
         # In the thread where Ctrl-C arrives.
         return "agents run one after the other"
     if judging is not None and not (isinstance(judging.judge, ChatProvider) and can_preview(judging.judge)):
         return "their judge does not prepare its requests as the providers of APIs do"
-    why = _why_by_plugin(item)
+    why = _why_by_plugin(request.node)
     if why is not None or compared.prepared is not None:
         return why
     if not compared.sent:
@@ -54,7 +46,7 @@ def why_in_its_test(
     # All that were set up for the test, also those that were asked for by name.
     if any(map(_may_end, request._fixture_defs.values())):
         return "their provider is your own, and may need fixtures that end with each of them: give them session scope"
-    return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
+    return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(request.node) else None
 
 
 def _why_by_plugin(item: EvalItem) -> str | None:

@@ -68,7 +68,7 @@ class EvalSession:
             if options.live:
                 from pytest_chatprompt.runs.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
-                live = LiveRun(config, options, redactor=session.redactor, router=session.router())
+                live = LiveRun(config, session.router())
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
