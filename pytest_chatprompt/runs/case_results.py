@@ -57,18 +57,11 @@ _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.Sta
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
     """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
-    options = item.config.stash[options_key]
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not is_told and notes.response is None and not answers:
-        if not notes.graded:
-            return
-        if isinstance(item, EvalItem) and not (options.live or options.replay):
-            # The checks looked at what is sent, and nothing shows the rest of the record.
-            lines = map_texts([check_line(each) for each in _check_results(item, notes)], redactor.redact)
-            _set_properties(item, report, [(_CHECK, line) for line in lines])
-            return
+    if not (is_told or notes.response or answers or notes.graded):
+        return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):

@@ -216,7 +216,8 @@ class EvalFile(pytest.Module):
             defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(with_name, without_name, strict=True):
-                label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))
+                parameters = getattr(_callspec(unnamed), "id", None)
+                label = "-".join(filter(None, (provider_name, row_id, parameters)))
                 yield self._item(case, provider_name, template, label=label, row_id=row_id)
 
     def _templates(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
@@ -235,7 +236,8 @@ class EvalFile(pytest.Module):
             without_provider = self._make_templates(in_front, [*in_front])
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
             with_provider = self._make_templates(in_front, [*in_front, self.provider_fixture(provider_name)])
-            is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
+            more, less = map(_callspec, (with_provider[0], without_provider[0]))
+            is_parametrized = more is not None and (less is None or len(more.params) > len(less.params))
             known[key] = with_provider if is_parametrized else without_provider
         return known[key]
 
@@ -282,7 +284,8 @@ class EvalFile(pytest.Module):
             originalname=base,
             callobj=run_case,
             callspec=callspec,
-            fixtureinfo=fixture_info(template),
+            # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a fixture.
+            fixtureinfo=template._fixtureinfo,
             case=case,
             provider_name=provider_name,
             label=label,
@@ -318,9 +321,14 @@ _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
+def _callspec(template: pytest.Function) -> Any:
+    """The parameters of a template; `None` for no parameters, for which pytest has no public name."""
+    return getattr(template, "callspec", None)
+
+
 def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
     """The parameters of a template, with the name of a row in their id; `None` for no parameters."""
-    callspec: Any = getattr(template, "callspec", None)
+    callspec = _callspec(template)
     if row_name is None:
         return callspec
     # Not public: asking pytest for each row would make another item for it, and take as long again.
@@ -329,27 +337,11 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
     return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
 
 
-def snapshot_parameters(template: pytest.Function) -> str:
-    """The parameters of a template as they stand in the name of its snapshot: as in the bracket of pytest's own."""
-    # Only parametrized items have it, and pytest has no public name for it.
-    callspec: Any = getattr(template, "callspec", None)
-    return "" if callspec is None else str(callspec.id)
-
-
-def fixture_info(template: pytest.Function) -> Any:
-    """What pytest knows of the fixtures of a template: names, and definitions by name.
-
-    It has no public attribute. The constructor of a function item takes it, and without it the values that a
-    `pytest_generate_tests` puts in place of a fixture would be lost.
-    """
-    return template._fixtureinfo
-
-
 def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
     """The names of the fixtures that use the response, themselves or through other fixtures."""
     if _response_fixtures_key not in template.stash:
         # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
-        definitions = fixture_info(template).name2fixturedefs
+        definitions = template._fixtureinfo.name2fixturedefs
         users: set[str] = set()
         more = {RESPONSE_FIXTURE}
         while more:
@@ -363,8 +355,3 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
     return template.stash[_response_fixtures_key]
-
-
-def _count_parameters(templates: Sequence[pytest.Function]) -> int:
-    callspec = getattr(templates[0], "callspec", None)
-    return 0 if callspec is None else len(callspec.params)

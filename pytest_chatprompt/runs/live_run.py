@@ -11,7 +11,7 @@ import itertools
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -34,6 +34,7 @@ from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
 from pytest_chatprompt.runs.recordings import record_answers
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import run_notes_key
 from pytest_chatprompt.wording import dollars
 
@@ -75,9 +76,9 @@ class _HeldItem:
 
 
 class LiveRun:
-    """Holds the items of a live run until their answers are there; `router` captures what cannot be prepared."""
+    """Holds the items of a live run until their answers are there."""
 
-    def __init__(self, config: pytest.Config, router: LiveCaptureRouter) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         options = config.stash[options_key]
         self.budget: RunBudget | None = None
         if options.budget_usd is not None:
@@ -89,7 +90,8 @@ class LiveRun:
         self._concurrency = max(options.concurrency // workers, 1)
         self.pool = RequestPool(self._concurrency, self.budget)
         self._config = config
-        self._router = router
+        # Captures the requests of providers that cannot prepare them.
+        self._router = LiveCaptureRouter(SharedByRun.of(config).redactor)
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
         # The item that runs its first pass, if it is to be sent after that.
@@ -307,7 +309,7 @@ class LiveRun:
         """Wait until at least one of some requests has ended; a test that ends meanwhile ends all of them."""
         futures = list(futures)
         try:
-            self._wait_while(lambda: not any(future.done() for future in futures), futures)
+            self._wait_while(lambda: not any(future.done() for future in futures))
         except BaseException:
             # Such as pytest-timeout.
             for future in futures:
@@ -315,13 +317,13 @@ class LiveRun:
             raise
         return {future for future in futures if future.done()}
 
-    def _wait_while(self, goes_on: Callable[[], bool], futures: Collection[RequestFuture[Any]] = ()) -> None:
+    def _wait_while(self, goes_on: Callable[[], bool]) -> None:
         """Wait, and show now and then that it does."""
         self.pool.resume()
         try:
             while goes_on():
                 seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                self.pool.wait_for_end(seconds, futures)
+                self.pool.wait_while(goes_on, seconds)
                 if goes_on() and time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
                     self._show_progress()
         except (KeyboardInterrupt, pytest.exit.Exception):

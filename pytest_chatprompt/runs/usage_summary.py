@@ -67,16 +67,18 @@ def add_usage(
 
 def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dict[str, list[Any]]:
     """The tokens, latencies and costs of responses; without costs if none is known."""
-    rows = []
+    numbers: dict[str, list[Any]] = {key: [] for key in (*_NUMBERS, _COST)}
     for outcome in outcomes:
-        row: list[float | None] = [None] * 4
-        if isinstance(outcome, ProviderResponse):
-            usage, latency = outcome.usage, outcome.latency_seconds
-            seconds = None if latency is None else round(latency, 3)
-            row = [usage.input_tokens, usage.output_tokens, seconds, outcome.cost_usd]
-        rows.append([UNKNOWN if number is None else number for number in row])
-    numbers = dict(zip((*_NUMBERS, _COST), map(list, zip(*rows, strict=True)), strict=True))
-    return {key: values for key, values in numbers.items() if key != _COST or any(map(_is_number, values))}
+        # In place of an error one of which nothing is known.
+        response = outcome if isinstance(outcome, ProviderResponse) else ProviderResponse(text="")
+        usage, latency = response.usage, response.latency_seconds
+        seconds = None if latency is None else round(latency, 3)
+        known = (usage.input_tokens, usage.output_tokens, seconds, response.cost_usd)
+        for values, number in zip(numbers.values(), known, strict=True):
+            values.append(UNKNOWN if number is None else number)
+    if not any(map(_is_number, numbers[_COST])):
+        del numbers[_COST]
+    return numbers
 
 
 def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
