@@ -60,25 +60,22 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not (is_told or notes.response or answers or notes.graded):
+    if not (is_told or notes.answer or answers or notes.graded):
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
-        representation.reprcrash.message = redactor.redact(_message(item, snapshot))
+        representation.reprcrash.message = _message(item, snapshot)
         result = result.model_copy(update={"error": _error(item, report)})
-    data = result.as_data()
-    redacted = map_texts(data, redactor.redact)
-    report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
+    # Secrets that JSON escapes would not be found when the whole report is cleaned.
+    vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
-        # Most results hold no secret, and need not be read back.
-        told = result if redacted is data else CaseResult.model_validate(redacted)
-        _set_properties(item, report, list(_properties(told)))
-        if report.passed and told.response is not None:
+        _set_properties(item, report, list(_properties(result)))
+        if report.passed and result.response is not None:
             # A failure shows what it is about.
-            report.sections.append((_SECTION, visible(case_section(told))))
+            report.sections.append((_SECTION, visible(case_section(result))))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, answers: list[ModelAnswer]) -> CaseResult:
@@ -97,7 +94,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange, response = notes.exchange, notes.response
+    exchange, answer = notes.exchange, notes.answer
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -105,7 +102,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if response is None else response_result(response, notes.is_replayed, notes.requests),
+        response=None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests),
         repeats=notes.repeats,
         judge=judge_results(notes.votes),
         checks=_check_results(item, notes),

@@ -172,9 +172,7 @@ class Grading:
         notes.exchange = case.compared
         first = min(self.answers, default=1)
         notes.votes = self.votes.get(first, ())
-        if answers:
-            live = self.answers[first]
-            notes.response, notes.is_replayed, notes.requests = live.response, live.is_replayed, live.requests
+        notes.answer = self.answers.get(first)
         sent = [live for live in answers if not live.is_replayed]
         if sent or self._errors:
             several = any(live.requests > 1 for live in sent)

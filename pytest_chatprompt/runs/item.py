@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.grading.grade import GradedCheck
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
@@ -124,9 +125,7 @@ class Notes:
         renamed_from: the id that the case had, if it was renamed.
         exchange: what the case sends.
         data: what its snapshot shows of that.
-        response: the answer that the case got.
-        is_replayed: whether it was recorded.
-        requests: how many requests to models it took.
+        answer: what the case got.
         votes: what the judge said about it.
         repeats: the answers of a case that is sent several times.
         case: the one that its checks look at.
@@ -139,9 +138,7 @@ class Notes:
     renamed_from: str | None = None
     exchange: Exchange | None = None
     data: Any = None
-    response: ProviderResponse | None = None
-    is_replayed: bool = False
-    requests: int = 1
+    answer: LiveResponse | None = None
     votes: Votes = ()
     repeats: RepeatsResult | None = None
     case: EvalCase | None = None
