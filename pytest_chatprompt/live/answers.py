@@ -32,12 +32,9 @@ class LiveResponse(NamedTuple):
 
     Args:
         compared: what was compared with the snapshot before it was sent.
-        response: the response.
         recording: what was replayed and recorded, for the judge too; `None` if the run does neither.
         is_replayed: whether it was recorded earlier, and nothing was sent for it.
-        requests: how many requests to models it took.
         judging: what a judge was asked about it; `None` if it was asked nothing.
-        votes: what the judge said.
     """
 
     compared: Exchange
@@ -54,9 +51,6 @@ class LiveCase:
     """What is sent for one case, once it was compared with the snapshot.
 
     Args:
-        provider: the provider that sends it.
-        compared: what was compared.
-        place: of its recording.
         repeat: how often it is sent, at least 1.
         judging: what a judge is asked about each answer; `None` for nothing.
         variables: the environment variables of the provider, as they were in the test.
@@ -95,11 +89,7 @@ class LiveCase:
         return self.place.of_repeat(number, self._recorded) if self.repeat > 1 else self.place
 
     def recorded_numbers(self) -> list[int]:
-        """Which of its repeated answers are recorded, if the run replays.
-
-        Raises:
-            ReplayError: the recording is unreadable.
-        """
+        """Which of its repeated answers are recorded, if the run replays."""
         recorded = self.place.of_repeat(1, self._recorded).recorded_repeats(self.compared)
         return [number for number in range(1, self.repeat + 1) if number in recorded]
 
@@ -132,12 +122,6 @@ class CaseAnswers:
 
     Of a repeated case as many requests are in flight at once as the pool runs, and each further one is sent when it is
     asked for: so nothing is sent that the verdicts on the answers before make needless. Recorded answers come first.
-
-    Args:
-        pool: runs the requests.
-        order: the place of the case in the run.
-        case: what is sent.
-        router: captures the requests of providers that cannot prepare them.
 
     Attributes:
         futures: the future of each answer that was asked for, by its number.
@@ -221,12 +205,7 @@ class CaseAnswers:
                     self._send_next(1)
 
     def judged(self, number: int) -> LiveResponse:
-        """An answer that has come, with the votes on it if all of these have come too; else without them.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-            ProviderError: there is no answer.
-        """
+        """An answer that has come, with the votes on it if all of these have come too; else without them."""
         __tracebackhide__ = True
         live = result_of(self.futures[number])
         votes = self.votes.get(number)

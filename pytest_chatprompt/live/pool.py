@@ -64,7 +64,6 @@ class RequestPool:
 
     Args:
         concurrency: how many jobs may run at once, at least 1.
-        budget: what the requests of all jobs may cost; `None` for no limit.
 
     Attributes:
         in_flight: how many jobs are running.
@@ -89,15 +88,7 @@ class RequestPool:
         self.is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
-        """Run a job as soon as a thread is free.
-
-        Args:
-            order: jobs with a lower number start first.
-            job: what to run; what it raises becomes the future's exception.
-
-        Returns:
-            The job's future, cancelled if the pool is.
-        """
+        """Run a job as soon as a thread is free, those of a lower `order` first; its future is cancelled if the pool is."""
         future: RequestFuture[T] = RequestFuture()
         with self._lock:
             if self.is_cancelled:

@@ -37,10 +37,6 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     """Send a request, or replay its reply; `shown` is what its provider was shown to send.
 
     Without a `router` for what is sent, everything is replayed.
-
-    Raises:
-        ProviderError: there is no response.
-        ReplayError: the recording is unreadable, or lacks what may not be sent.
     """
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:

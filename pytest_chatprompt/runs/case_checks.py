@@ -37,14 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CaseChecks:
-    """Grades the checks of an eval item, and raises one error for all that fail.
-
-    Args:
-        item: the item.
-        case: the fixture `eval_case`.
-        checks: its checks.
-        graded: those that were graded so far, in order.
-    """
+    """Grades the checks of an eval item, and raises one error for all that fail."""
 
     item: EvalItem
     case: EvalCase
@@ -53,11 +46,7 @@ class CaseChecks:
 
     @classmethod
     def parse(cls, item: EvalItem, case: EvalCase) -> CaseChecks:
-        """Parse the checks of a case.
-
-        Raises:
-            EvalFileError: some are not valid.
-        """
+        """Parse the checks of a case."""
         __tracebackhide__ = True
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
@@ -76,11 +65,7 @@ class CaseChecks:
     def show_judging(
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
     ) -> Judging | None:
-        """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent.
-
-        Raises:
-            CheckError: the template of the judge's prompt is not valid, or the judge cannot send it.
-        """
+        """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent."""
         __tracebackhide__ = True
         checks = [check.check for check in self.checks]
         if not any(isinstance(check, LlmRubric) for check in checks):
@@ -141,12 +126,7 @@ class CaseChecks:
 
     @contextmanager
     def reported_at_the_end(self) -> Iterator[None]:
-        """Raise the failures of the checks once fixtures and hooks have run; if these fail too, add them to the report.
-
-        Raises:
-            CheckFailedError: some do not pass.
-            CheckError: some could not be graded.
-        """
+        """Raise what the checks found once fixtures and hooks have run; if these fail too, add it to the report."""
         __tracebackhide__ = True
         try:
             yield
@@ -179,11 +159,7 @@ class CaseChecks:
 
 
 def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
-    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is.
-
-    Raises:
-        RequestCancelledError: the run was stopped.
-    """
+    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is."""
     if live.judging is not None and judging.asks_the_same(live.judging):
         return live
     from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
@@ -201,12 +177,7 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
 
 
 def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
-    """The project's prompt of the judge; `None` if it has none.
-
-    Raises:
-        CheckError: there is no such file inside the root folder.
-        EvalFileError: it is not a list of messages.
-    """
+    """The project's prompt of the judge; `None` if it has none."""
     name = config.stash[options_key].judge_template
     if name is None:
         return None

@@ -30,11 +30,7 @@ def snapshot_folder(item: pytest.Item) -> Path:
 
 
 def checked_snapshot_folder(item: pytest.Item) -> Path:
-    """The folder of the snapshots of an ordinary test, in which files may be written.
-
-    Raises:
-        SnapshotError: a link leads it out of the root folder.
-    """
+    """The folder of the snapshots of an ordinary test, in which files may be written."""
     folder = snapshot_folder(item)
     refuse_folder_outside_root(folder, item.config.rootpath)
     return folder
@@ -161,12 +157,7 @@ def command_for(item: pytest.Item, *further: str) -> str:
 
 
 def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
-    """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none.
-
-    Raises:
-        MaskError: the masks are invalid.
-        SnapshotError: a link leads the folder of its snapshots out of the root folder.
-    """
+    """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none."""
     # What only runs, and not what collects, needs.
     from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot  # noqa: PLC0415
     from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415

@@ -154,7 +154,6 @@ class CostEstimate:
     """What the requests of a case cost about.
 
     Args:
-        input_tokens: of all requests, by their characters.
         output_tokens: the most that the answers may have, or `ASSUMED_OUTPUT_TOKENS` for each.
         cost_usd: US dollars; `None` if a price is not known.
         why_unknown: why it is not; `""` if it is known.

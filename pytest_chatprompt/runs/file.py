@@ -54,10 +54,7 @@ class EvalFile(pytest.Module):
     """An eval file, collected as a module whose functions are its cases.
 
     Attributes:
-        node_ids: the node ids of all items that it defines.
         unresolved: those of items whose provider has no fixture: its name may be a mistake.
-        stems: the names of all snapshots that it defines.
-        is_complete: whether every case is valid.
     """
 
     node_ids: frozenset[str] = frozenset()

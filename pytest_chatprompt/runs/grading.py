@@ -35,13 +35,7 @@ class Grading:
     """Grades the answer to a case: by its checks, then by the fixtures and the hook of the project.
 
     Args:
-        request: the item's fixture request.
-        case: the fixture `eval_case`.
-        provider_request: the fixture `eval_request`.
-        checks: those of the case; `None` for none.
         live_case: what is sent, and how often.
-        live_run: the live run; `None` where everything is replayed.
-        api: the fixture `eval_api`.
         answers: those that have come so far, by number; at most one unless the case is sent several times.
         votes: what the judge said about each.
     """
@@ -64,13 +58,7 @@ class Grading:
         return item
 
     def grade(self) -> None:
-        """Get the answer and grade it.
-
-        Raises:
-            SnapshotError: something other than what was compared was sent.
-            ProviderError: there is no response, or an empty one.
-            ReplayError: nothing is recorded for this very request.
-        """
+        """Get the answer and grade it."""
         __tracebackhide__ = True
         response: ProviderResponse
         # In a second pass without fixtures, none of them asks for the answer.
@@ -124,11 +112,7 @@ class Grading:
         return bool(self.answers)
 
     def get(self, number: int, get: GetAnswer) -> LiveResponse:
-        """Get an answer.
-
-        Raises:
-            ProviderError: there is none.
-        """
+        """Get an answer."""
         __tracebackhide__ = True
         try:
             self.answers[number] = get()
@@ -141,11 +125,7 @@ class Grading:
         return self.answers[number]
 
     def ask_judge(self, number: int, live: LiveResponse) -> Votes:
-        """What the judge says about an answer.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-        """
+        """What the judge says about an answer."""
         __tracebackhide__ = True
         if self.live_case.judging is None:
             return ()

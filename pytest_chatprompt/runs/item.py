@@ -101,9 +101,6 @@ def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> Non
     """Note that a test uses a snapshot or a recording.
 
     Args:
-        item: the test.
-        kind: `asserted`, `sent` or `replayed`.
-        path: of the file.
         content: what of it: nothing, the hashes of its requests, or for each replayed one its number and hash.
     """
     item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
@@ -123,13 +120,9 @@ class Notes:
     Args:
         comparison: with its snapshot, if that differs.
         renamed_from: the id that the case had, if it was renamed.
-        exchange: what the case sends.
         data: what its snapshot shows of that.
-        answer: what the case got.
-        votes: what the judge said about it.
         repeats: the answers of a case that is sent several times.
         case: the one that its checks look at.
-        graded: what they said so far.
         failed_checks: what to report of them if it fails for another reason as well.
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
@@ -168,11 +161,7 @@ def take_notes(item: pytest.Item) -> Notes:
 
 
 def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The definitions of the fixtures of an item that no project overrides, by name.
-
-    Args:
-        definitions: of all its fixtures, by name; those that override others last.
-    """
+    """The definitions of the fixtures of an item that no project overrides, by name."""
     plain = {
         name: definitions[name][0] for name in _FIXTURES if _is_alone(definitions[name], "pytest_chatprompt.fixtures")
     }
@@ -190,15 +179,11 @@ class EvalItem(pytest.Function):
     """One case that is sent through one provider.
 
     Attributes:
-        case: the case, its template, or what is wrong with it.
-        provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
         finish: grades its answer, in place of its test function; `None` but for then.
         grading: gets its answer; `None` but while it is graded.
-        snapshot_folder: the folder of its snapshot and its recording.
-        snapshot_stem: the file name of its snapshot, without extension.
     """
 
     snapshot_stem: str
@@ -301,11 +286,7 @@ class EvalItem(pytest.Function):
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
     def valid_case(self) -> EvalCase:
-        """The case, with its variables filled in.
-
-        Raises:
-            EvalFileError: the case is invalid.
-        """
+        """The case, with its variables filled in."""
         if isinstance(self.case, InvalidCase):
             raise self.case.error
         return self.case if isinstance(self.case, EvalCase) else self.case.render()

@@ -57,9 +57,7 @@ class _HeldItem:
     """An item that has had its first pass.
 
     Args:
-        item: the item.
         case: what is to be sent once its test has passed; `None` for nothing.
-        finish: grades the answers.
         asks: whether a fixture or a hook of the project asks for the answer.
         funcargs: the values of its fixtures, for hooks that look at them.
         reports: of its phases, to be logged in its turn.
@@ -268,11 +266,7 @@ class LiveRun:
         return True
 
     def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
-        """The answers that an item waits for, in its second pass; `None` in its first one.
-
-        Raises:
-            SnapshotError: what the item sends now is not what was sent.
-        """
+        """The answers that an item waits for, in its second pass; `None` in its first one."""
         graded = self._graded
         answers = graded.answers if graded is not None and graded.item is item else None
         if answers is not None:
@@ -285,12 +279,7 @@ class LiveRun:
         return self._router
 
     def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
-        """An answer that has come, once its votes have come too.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-            ProviderError: there is no answer.
-        """
+        """An answer that has come, once its votes have come too."""
         __tracebackhide__ = True
         for vote in answers.votes.get(number, ()):
             self.wait_for_first([vote])

@@ -33,8 +33,6 @@ class OwnCodeCapture:
     """`EvalAPI` for one ordinary test; `tell` is that of its `Owner`.
 
     Attributes:
-        has_passed: whether the call phase of the test has passed.
-        findings: what preflight has found in its requests.
         masks: for what reports show of its requests; `None` in a run without reports.
     """
 

@@ -31,12 +31,7 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
-    """Where the recording of an ordinary test is.
-
-    Raises:
-        MaskError: they are invalid.
-        SnapshotError: a link leads the folder of its snapshots out of the root folder.
-    """
+    """Where the recording of an ordinary test is."""
     stem = SnapshotStems.of(item.session).find(item)
     return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
 

@@ -54,13 +54,7 @@ class RepeatedGrading(Grading):
         return RequiredPasses(self.live_case.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
 
     def grade(self) -> None:
-        """Get and grade the answers, then let the fixtures look at the first one.
-
-        Raises:
-            CheckFailedError: fewer answers pass than have to.
-            CheckError: it cannot be said whether enough answers pass, since some could not be obtained or graded.
-            ReplayError: too few answers are recorded.
-        """
+        """Get and grade the answers, then let the fixtures look at the first one."""
         __tracebackhide__ = True
         try:
             with closing(self.arriving()) as answers:

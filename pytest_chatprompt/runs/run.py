@@ -67,16 +67,7 @@ def run(case: CaseRun) -> None:
 class CaseRun:
     """One run of an eval item.
 
-    Args:
-        request: the item's fixture request.
-        case: the fixture `eval_case`.
-        provider_request: the fixture `eval_request`.
-        provider: the fixture `eval_provider`.
-        api: the fixture `eval_api`.
-        snapshot: the fixture `eval_snapshot`.
-
     Attributes:
-        exchange: what the case sends.
         checks: those that the case was written with; `None` for none.
         judging: what a judge is asked about the answer; `None` for nothing.
         masks: what its snapshot shows in place of what differs from run to run.

@@ -31,8 +31,6 @@ class SharedByRun:
 
     Args:
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
-        file_warnings: about eval files; they are issued once collection is done.
-        markers: the tags that are registered as markers.
         files_by_stem: for each folder its files, by their names without extension.
         tags: how many cases have each tag, and the last of them.
         revision: the git revision whose snapshots count; `None` for the files on disk.
@@ -89,11 +87,7 @@ class SharedByRun:
 
 
 def refuse_secret(redactor: Redactor, data: object, what: str) -> None:
-    """Refuse data with a secret; `what` says what holds it.
-
-    Raises:
-        SnapshotError: it holds one.
-    """
+    """Refuse data with a secret; `what` says what holds it."""
     __tracebackhide__ = True
     secret = redactor.find(data)
     if secret is not None:

@@ -46,7 +46,6 @@ class _Uses(TypedDict):
     """What one process knows of the snapshots of an eval file or a module, as data that a worker can send.
 
     Args:
-        folder: of its snapshots.
         needed: the node ids of the tests that have to pass before anything of the file can be called unused.
         unused: the snapshots and recordings that it does not define; for a module all of its snapshots.
         gone: of an eval file, those of them whose case, provider or row is gone.
@@ -65,8 +64,6 @@ class _RunFacts:
     Args:
         uses: of the eval files and modules of the run, by their node ids.
         orphans: folders of snapshots whose file is gone.
-        senders: the cases, and the tests of own code.
-        passed: the tests that passed.
         not_passed: those that failed or were skipped, in any phase or run.
         asserted: the snapshots that tests of own code have compared with.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
