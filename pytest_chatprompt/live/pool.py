@@ -88,7 +88,7 @@ class RequestPool:
         self.is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
-        """Run a job as soon as a thread is free, those of a lower `order` first; its future is cancelled if the pool is."""
+        """Run a job as soon as a thread is free, those of a lower `order` first; a cancelled pool runs none."""
         future: RequestFuture[T] = RequestFuture()
         with self._lock:
             if self.is_cancelled:

@@ -98,11 +98,7 @@ _uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
 
 
 def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> None:
-    """Note that a test uses a snapshot or a recording.
-
-    Args:
-        content: what of it: nothing, the hashes of its requests, or for each replayed one its number and hash.
-    """
+    """Note that a test uses a file: `asserted`, `sent` with the hashes of its requests, or `replayed` with them too."""
     item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
 
 
@@ -276,11 +272,6 @@ class EvalItem(pytest.Function):
         return api
 
     @property
-    def line(self) -> int:
-        """The 1-based line on which the case begins."""
-        return self.case.line
-
-    @property
     def snapshot_path(self) -> Path:
         """The file of its snapshot; need not exist."""
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
@@ -295,7 +286,7 @@ class EvalItem(pytest.Function):
         """Issue a warning at the line of the message or option that it is about, else at that of the case."""
         position = self._position_of(warning)
         warnings.warn_explicit(
-            warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
+            warning, category=None, filename=str(self.path), lineno=position.line if position else self.case.line
         )
 
     def with_position(self, error: Exception) -> str:
@@ -314,9 +305,9 @@ class EvalItem(pytest.Function):
         if isinstance(error, EvalFileError):
             first = error.diagnostics[0]
             # A row or an attached file has lines of its own.
-            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.line
+            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.case.line
         position = self._position_of(error)
-        return self.line if position is None else position.line
+        return self.case.line if position is None else position.line
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
@@ -351,4 +342,4 @@ class EvalItem(pytest.Function):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The position of the case, for reports: the file, its 0-based line, the name."""
-        return self.path, self.line - 1, self.name
+        return self.path, self.case.line - 1, self.name
