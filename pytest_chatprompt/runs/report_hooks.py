@@ -94,7 +94,10 @@ class ReportHooks:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
         report = yield from self._show_error(item, call)
         if report.failed:
-            _add_checks(item, report)
+            failed_checks = notes_of(item).failed_checks
+            if failed_checks:
+                # They came before it: all failures of a case are reported.
+                _add_section(report, "checks", failed_checks)
             hint = "" if self.config.stash[options_key].live else _missing_variable(call)
             if hint:
                 _add_section(report, "eval_api", hint)
@@ -240,13 +243,6 @@ def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:
     crash = representation.reprcrash
     crash.path, crash.lineno, crash.message = path, number, text
     return representation
-
-
-def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
-    """Show the checks that do not pass below a failure that came after them: all failures of a case are reported."""
-    text = notes_of(item).failed_checks if report.when == "call" else ""
-    if text:
-        _add_section(report, "checks", text)
 
 
 def _add_section(report: pytest.TestReport, name: str, text: str) -> None:

@@ -145,9 +145,6 @@ _SHOWN_TESTS: Final = 3
 OWN_CODE: Final = "own code"
 # What the judges of all cases used, in a row of its own.
 _JUDGE_ROW: Final = "(judge)"
-_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
-# A last column, if some cost is known.
-_COST_HEAD: Final = "cost"
 
 
 @dataclass(eq=False)
@@ -245,25 +242,31 @@ class UsageSummary:
             if "judge_requests" in test:
                 judge = {name.removeprefix(_JUDGE): value for name, value in test.items() if name.startswith(_JUDGE)}
                 rows[_JUDGE_ROW].append({"nodeid": test["nodeid"], **judge})
-        every = [case for cases in rows.values() for case in cases]
-        has_costs = any(_COST in case for case in every)
+        table = [_row(provider, cases) for provider, cases in sorted(rows.items())]
         # Only where it is not said by the number of cases.
-        has_requests = any("requests" in test for test in self._tests)
-        yield (*_HEAD[:2], *(["requests"] if has_requests else ()), *_HEAD[2:], *([_COST_HEAD] if has_costs else ()))
-        for provider, cases in sorted(rows.items()):
-            latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
-            yield (
-                provider,
-                # A case that ran twice is one case, but its tokens count twice.
-                str(len({case["nodeid"] for case in cases})),
-                *([str(sum(map(_requests, cases)))] if has_requests else ()),
-                total(_values(cases, "input_tokens"), str),
-                total(_values(cases, "output_tokens"), str),
-                str(sum(case["retries"] for case in cases)),
-                f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
-                f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-                *([total(_values(cases, _COST), dollars)] if has_costs else []),
-            )
+        left_out = set() if any("requests" in test for test in self._tests) else {"requests"}
+        if not any(_COST in case for cases in rows.values() for case in cases):
+            left_out.add("cost")
+        heads = tuple(head for head in _row("", []) if head not in left_out)
+        yield heads
+        yield from (tuple(row[head] for head in heads) for row in table)
+
+
+def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
+    """What the cases of a provider used, by the heads of the table."""
+    latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
+    return {
+        "provider": provider,
+        # A case that ran twice is one case, but its tokens count twice.
+        "cases": str(len({case["nodeid"] for case in cases})),
+        "requests": str(sum(map(_requests, cases))),
+        "input tokens": total(_values(cases, "input_tokens"), str),
+        "output tokens": total(_values(cases, "output_tokens"), str),
+        "retries": str(sum(case["retries"] for case in cases)),
+        "median latency": f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
+        "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
+        "cost": total(_values(cases, _COST), dollars),
+    }
 
 
 def _requests(case: Mapping[str, Any]) -> int:
