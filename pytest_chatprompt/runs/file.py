@@ -61,7 +61,6 @@ class EvalFile(pytest.Module):
     unresolved: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
     is_complete: bool = False
-    _names: Sequence[tuple[str, str]] = ()
 
     @classmethod
     def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
@@ -92,11 +91,14 @@ class EvalFile(pytest.Module):
         if not self.config.pluginmanager.hasplugin("syrupy"):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
-        self._refuse_folder_outside_root()
         try:
+            # Nothing is written or deleted where a link leads out of the root.
+            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
             loaded = load_eval_file(
                 self.path, self.config.rootpath, options.guideline_patterns, warn=self._shared.file_warnings.append
             )
+        except SnapshotError as error:
+            raise self.CollectError(f"{self.nodeid}: {error}") from error
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
         reserved = _markers_with_arguments(self.config)
@@ -107,19 +109,15 @@ class EvalFile(pytest.Module):
         for case in written:
             for tag in case.tags:
                 self._shared.tags[tag] = self._shared.tags.get(tag, (0, case))[0] + 1, case
-        names: list[tuple[str, str]] = []
-        self._names = names
-        items = [item for case in cases for item in self._items(case, names)]
+        self._names: list[tuple[str, str]] = []
+        items = [item for case in cases for item in self._items(case)]
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
         stems = dict(zip(labels, snapshot_stems(labels), strict=True))
         for item in items:
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
-        unknown = {
-            name
-            for name in {item.provider_name for item in items}
-            if not self._has_fixture(self.provider_fixture(name))
-        }
+        names = {item.provider_name for item in items}
+        unknown = {name for name in names if not self._has_fixture(self.provider_fixture(name))}
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
@@ -182,13 +180,6 @@ class EvalFile(pytest.Module):
                 f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
             )
 
-    def _refuse_folder_outside_root(self) -> None:
-        """Refuse a snapshot folder that a link leads out of the root: nothing is written or deleted there."""
-        try:
-            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
-        except SnapshotError as error:
-            raise self.CollectError(f"{self.nodeid}: {error}") from error
-
     def _files_of_same_stem(self) -> list[Path]:
         """The files of this folder with the same name and another extension; each folder is listed once."""
         folder, by_stem = self.path.parent, self._shared.files_by_stem
@@ -198,8 +189,8 @@ class EvalFile(pytest.Module):
                 by_stem[folder][normalized_name(path.stem)].append(path)
         return by_stem[folder][normalized_name(self.path.stem)]
 
-    def _items(self, case: LoadedCase, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
-        """The items of a case; its id and labels without parameters are added to those that are defined."""
+    def _items(self, case: LoadedCase) -> Iterator[EvalItem]:
+        """The items of a case; its id and labels without parameters are added to the names."""
         options = self.config.stash[options_key]
         requested = None if isinstance(case, InvalidCase) else case.provider
         row_id = None if isinstance(case, EvalCase) else case.row_id
@@ -210,7 +201,7 @@ class EvalFile(pytest.Module):
             provider_name = options.provider or name or options.default_provider
             without_name = self._templates(provider_name, in_id=False)
             with_name = self._templates(provider_name, in_id=is_list, has_row=row_id is not None)
-            defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
+            self._names.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(with_name, without_name, strict=True):
                 parameters = getattr(_callspec(unnamed), "id", None)

@@ -60,7 +60,7 @@ class EvalSession:
             if options.estimates:
                 from pytest_chatprompt.runs.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
 
-                config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
+                config.pluginmanager.register(EstimatedRun(config), ESTIMATED_RUN)
             if options.live:
                 from pytest_chatprompt.runs.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
@@ -114,12 +114,12 @@ class EvalSession:
             if self.network.late and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
-                data = self.unused_snapshots.as_data()
+                data = self.unused_snapshots.facts.as_data()
                 self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
 
     def merge_worker(self, output: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
-        self.unused_snapshots.merge(output)
+        self.unused_snapshots.facts.merge(output)
         self.network.late += map(tuple, output["late"])
 
 

@@ -86,7 +86,7 @@ class _RunFacts:
         return {name: facts if isinstance(facts, dict) else list(facts) for name, facts in vars(self).items()}
 
     def merge(self, data: dict[str, Any]) -> None:
-        """Add the facts of another process."""
+        """Add the facts of a worker. Of one that has crashed no test counts as passed."""
         for name, facts in vars(self).items():
             facts.update(data[name])
 
@@ -113,7 +113,7 @@ class UnusedSnapshots:
     """The hooks that find unused snapshots."""
 
     config: pytest.Config
-    _facts: _RunFacts = field(default_factory=_RunFacts)
+    facts: _RunFacts = field(default_factory=_RunFacts)
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _is_disabled_by_user: bool = False
@@ -127,13 +127,13 @@ class UnusedSnapshots:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases were selected, and all tests of each module of which some were."""
         # No test has run yet, so a failure is a file that could not be collected.
-        self._facts.flags |= {"incomplete"} if session.testsfailed else set()
+        self.facts.flags |= {"incomplete"} if session.testsfailed else set()
         for item in session.items:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files.add(item.parent)
-                self._facts.senders.add(item.nodeid)
+                self.facts.senders.add(item.nodeid)
             elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                self._facts.senders.add(item.nodeid)
+                self.facts.senders.add(item.nodeid)
         selected = set(session.items)
         modules = {item.path for item in selected if not isinstance(item, EvalItem)}
         collected = self.config.stash.get(collected_key, [])
@@ -142,7 +142,7 @@ class UnusedSnapshots:
             for node in nodes if isinstance(collector, pytest.File | pytest.Class) else ():
                 # Where the command line names a test, pytest looks into no other class.
                 if node not in selected and node not in collectors:
-                    self._facts.flags.add("partial")
+                    self.facts.flags.add("partial")
                 if isinstance(node, pytest.Item) and node.path in modules:
                     self._tests.setdefault(node.path, []).append(node)
                 elif not isinstance(node, pytest.Item) and node not in collectors:
@@ -152,15 +152,15 @@ class UnusedSnapshots:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
         if report.passed and report.when == "call":
-            self._facts.passed.add(report.nodeid)
+            self.facts.passed.add(report.nodeid)
         elif report.failed or report.skipped:
             # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
-            self._facts.not_passed.add(report.nodeid)
+            self.facts.not_passed.add(report.nodeid)
         uses = getattr(report, "chatprompt_uses", None)
         if uses is not None:
-            self._facts.asserted.update(uses.get("asserted", ()))
-            self._facts.sent |= uses.get("sent", {})
-            self._facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
+            self.facts.asserted.update(uses.get("asserted", ()))
+            self.facts.sent |= uses.get("sent", {})
+            self.facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -183,13 +183,13 @@ class UnusedSnapshots:
                 not self.config.pluginmanager.hasplugin("syrupy"),
             )
         ):
-            self._facts.flags.add("incomplete")
+            self.facts.flags.add("incomplete")
         self._note_uses(session)
         if self._is_set("update_snapshots"):
-            for uses in self._facts.uses.values():
+            for uses in self.facts.uses.values():
                 remove_temporary_files(Path(uses["folder"]))
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
-        is_disabled = self._is_disabled_by_user or "incomplete" in self._facts.flags
+        is_disabled = self._is_disabled_by_user or "incomplete" in self.facts.flags
         self.config.option.disable_unused_snapshots = is_disabled
         if not hasattr(self.config, "workeroutput") and not is_disabled:
             # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
@@ -199,14 +199,6 @@ class UnusedSnapshots:
                 self._keep_for_reports()
         return (yield)
 
-    def as_data(self) -> dict[str, Any]:
-        """What this process found as data, for `merge` in another process."""
-        return self._facts.as_data()
-
-    def merge(self, data: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found. Of one that has crashed no test counts as passed."""
-        self._facts.merge(data)
-
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
         names_provider = provider_named_on_command_line(self.config)
@@ -214,7 +206,7 @@ class UnusedSnapshots:
             if file.is_complete:
                 unused = unused_snapshots(sorted(file.snapshot_folder.glob("*.yaml")), file.stems)
                 gone = gone_snapshots(unused, file.stems_without_parameters()) if unused else []
-                needed = file.node_ids - self._facts.senders | file.unresolved
+                needed = file.node_ids - self.facts.senders | file.unresolved
                 self._add_uses(file.nodeid, file.snapshot_folder, needed, unused, gone)
         for tests in self._tests.values():
             folder = snapshot_folder(tests[0])
@@ -223,13 +215,13 @@ class UnusedSnapshots:
                 self._add_uses(tests[0].nodeid.partition("::")[0], folder, [item.nodeid for item in tests], files)
         if not names_provider:
             folders = self.config.stash.get(snapshot_folders_key, [])
-            self._facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
+            self.facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
 
     def _add_uses(
         self, name: str, folder: Path, needed: Iterable[str], unused: Iterable[Path], gone: Iterable[Path] = ()
     ) -> None:
         paths, gone_paths = ([str(path) for path in each] for each in (unused, gone))
-        self._facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
+        self.facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
 
     def _is_orphan(self, folder: Path) -> bool:
         """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
@@ -241,23 +233,23 @@ class UnusedSnapshots:
 
     def _missing(self, uses: _Uses) -> set[str]:
         """The tests without which nothing of a file can be called unused."""
-        return set(uses["needed"]) - (self._facts.passed - self._facts.not_passed)
+        return set(uses["needed"]) - (self.facts.passed - self.facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
-        asserted = set(map(normalized_name, self._facts.asserted))
+        asserted = set(map(normalized_name, self.facts.asserted))
         return [Path(name) for name in uses["unused"] if normalized_name(name) not in asserted]
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
-        settled = {path: uses for path, uses in self._facts.uses.items() if not self._missing(uses)}
+        settled = {path: uses for path, uses in self.facts.uses.items() if not self._missing(uses)}
         gone = {name for uses in settled.values() for name in uses["gone"]}
-        unused = {path: _LEFT for folder in self._facts.orphans for path in written_files(Path(folder))}
+        unused = {path: _LEFT for folder in self.facts.orphans for path in written_files(Path(folder))}
         for path in (path for uses in settled.values() for path in self._unused_of(uses)):
             unused[path] = _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, is_updated=is_updated)
-        if "partial" in self._facts.flags:
+        if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
             unused = {path: kind for path, kind in unused.items() if kind in (_GONE, _SNAPSHOT)}
         self._lines += self._unused_lines(unused)
@@ -276,17 +268,17 @@ class UnusedSnapshots:
         if self._options.remove_unused and self._has_passed:
             kinds |= {_GONE, _SNAPSHOT}
             # Whether the run has sent, or compared with a snapshot, all that its files send.
-            if not self._facts.senders & self._facts.not_passed and "partial" not in self._facts.flags:
+            if not self.facts.senders & self.facts.not_passed and "partial" not in self.facts.flags:
                 kinds |= {_RECORDING, _LEFT}
                 pruned = self._prune(settled)
         removable = {path for path, kind in unused.items() if kind in kinds}
         conflicts = {path for path in removable if not (is_updated or is_recording(path)) and holds_conflict(path)}
         removable -= conflicts
-        folders = [Path(uses["folder"]) for uses in self._facts.uses.values()]
+        folders = [Path(uses["folder"]) for uses in self.facts.uses.values()]
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
-        removal = remove_unused(unused, removable, root, folders, self._facts.sent)
+        removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         self._lines += [
             f"It holds the conflict of a merge: kept {shown_path(path, root)}" for path in sorted(conflicts)
@@ -301,14 +293,14 @@ class UnusedSnapshots:
 
     def _prune(self, settled: Iterable[str]) -> int:
         """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
-        if not self._facts.replayed or self._options.live or self._options.repeat is not None:
+        if not self.facts.replayed or self._options.live or self._options.repeat is not None:
             return 0
         from pytest_chatprompt.runs.usage_summary import pruned_key  # noqa: PLC0415
         from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
             prune_recording(Path(path), used, self.config.rootpath, self._shared.redactor)
-            for node_id, recordings in self._facts.replayed.items()
+            for node_id, recordings in self.facts.replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
             if Path(path).exists()
@@ -363,7 +355,7 @@ class UnusedSnapshots:
                 left_out=tuple(sorted(node_id.removeprefix(f"{path}::") for node_id in self._missing(uses))),
                 unused=tuple(shown_path(each, root) for each in self._unused_of(uses) if each.exists()),
             )
-            for path, uses in self._facts.uses.items()
+            for path, uses in self.facts.uses.items()
         )
 
     def _is_set(self, name: str) -> bool:
