@@ -72,22 +72,14 @@ class CaseChecks:
             return None
         # Most runs have no judge.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
         from pytest_chatprompt.live.judging import preview_judging  # noqa: PLC0415
+        from pytest_chatprompt.runs.live_run import show_request  # noqa: PLC0415
 
         config = request.config
         questions = judge_questions(checks, self.case, provider_request.question, _project_prompt(config))
         judge: Provider = request.getfixturevalue("eval_judge")
-        is_live = config.stash[options_key].live
-        if is_live and not can_preview(judge):
-            from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
-
-            # It sends offline, in order to show what it sends.
-            LiveRun.of(config).be_quiet()
         # A stand-in of its own: the replies that a test has queued are for the case.
-        show = partial(preview, judge, api=EvalAPI(redactor))
-        with use_context(SendContext(is_offline=not is_live)):
-            judging = preview_judging(judge, questions, show)
+        judging = preview_judging(judge, questions, partial(show_request, config, judge, api=EvalAPI(redactor)))
         if isinstance(judge, ChatProvider):
             for key in judge.known_keys():
                 redactor.add_key(key, f"the key of {judge.vendor}")
@@ -137,7 +129,7 @@ class CaseChecks:
         except BaseException:
             # What a repeated case has left there comes first.
             notes = notes_of(self.item)
-            notes.failed_checks = "\n\n".join(filter(None, (notes.failed_checks, self._text())))
+            notes.failed_checks = "\n\n".join(filter(None, (notes.failed_checks, str(self.failure() or ""))))
             raise
         self._raise_failures()
 
@@ -149,13 +141,10 @@ class CaseChecks:
 
     def failure(self) -> CheckFailedError | CheckError | None:
         """The error for the checks that do not pass; `None` if all do."""
-        text = self._text()
+        if all(graded.passed for graded in self.graded):
+            return None
         is_broken = any(graded.verdict is None for graded in self.graded)
-        return (CheckError if is_broken else CheckFailedError)(text) if text else None
-
-    def _text(self) -> str:
-        """All that does not pass; `""` for nothing."""
-        return "" if all(graded.passed for graded in self.graded) else describe_failures(self.graded, self.case)
+        return (CheckError if is_broken else CheckFailedError)(describe_failures(self.graded, self.case))
 
 
 def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:

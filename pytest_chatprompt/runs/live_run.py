@@ -24,11 +24,12 @@ from _pytest.runner import call_and_report, get_reraise_exceptions, runtestproto
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
+from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
+from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
@@ -40,6 +41,8 @@ from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider
 
 T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
@@ -285,13 +288,6 @@ class LiveRun:
             self.wait_for_first([vote])
         return answers.judged(number)
 
-    def be_quiet(self) -> None:
-        """Let no request be in flight, while a provider sends offline in order to show what it sends.
-
-        Until as many wait as may be in flight, or this thread waits: else each case would wait for the one before.
-        """
-        self.pool.pause()
-
     # --- waiting
 
     def wait_for_first(self, futures: Iterable[RequestFuture[T]]) -> set[RequestFuture[T]]:
@@ -390,3 +386,17 @@ class _TwoPasses:
             return None
         self._live_run.run_item(item, nextitem)
         return True
+
+
+def show_request(config: pytest.Config, provider: Provider, request: ProviderRequest, api: EvalAPI) -> Exchange:
+    """What a provider is going to send in a live run; one that has to send in order to show it sends offline.
+
+    No request is in flight meanwhile, as its stand-in would take it; until as many wait as may be in flight, or this
+    thread waits: else each case would wait for the one before.
+    """
+    __tracebackhide__ = True
+    live_run: LiveRun | None = config.pluginmanager.getplugin(LIVE_RUN)
+    if live_run is not None and not can_preview(provider):
+        live_run.pool.pause()
+    with use_context(SendContext(is_offline=live_run is None, is_priced=False)):
+        return preview(provider, request, api)

@@ -14,7 +14,6 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.options import Options, all_results_key, options_key
-from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
 from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -126,14 +125,9 @@ class CaseRun:
 
             return capture_offline(self.provider, self.provider_request, self.api)
         # A live run sends what it has compared, so it needs the whole request.
-        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
+        from pytest_chatprompt.runs.live_run import show_request  # noqa: PLC0415
 
-        if self._live_run is not None and not can_preview(self.provider):
-            # The stand-in would take the requests in flight too.
-            self._live_run.be_quiet()
-        offline = SendContext(is_offline=True, is_priced=False)
-        with use_context(current_context() if self.options.live else offline):
-            return preview(self.provider, self.provider_request, self.api)
+        return show_request(self.item.config, self.provider, self.provider_request, self.api)
 
     def estimate(self) -> None:
         """Let the run add up what the case would cost."""
