@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -253,19 +252,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         return request.node.eval_api(is_read=request.fixturename is not None)
     from pytest_chatprompt.runs.own_code import OwnCodeCapture  # noqa: PLC0415
 
-    options, place, note_sent = request.config.stash[options_key], None, None
-    # What recordings belong to whom is asked only where some may be moved or removed.
-    settles = options.remove_unused or request.config.getoption("update_snapshots", False)
-    if options.record or options.replay or settles:
-        from pytest_chatprompt.runs.recordings import note_sent_requests, place_of_test  # noqa: PLC0415
-
-        place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-        note_sent = partial(note_sent_requests, request.node, place) if settles else None
-    capture = OwnCodeCapture(request.node, session.redactor, session.network.tell, place, note_sent)
-    if request.config.stash.get(all_results_key, False):
-        from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
-
-        capture.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
+    capture = OwnCodeCapture(request, session.redactor, session.network.tell)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api
@@ -306,8 +293,8 @@ def eval_snapshot(
 ) -> SnapshotAssertion:
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
     __tracebackhide__ = True
+    from pytest_chatprompt.runs.code_snapshots import wrap_snapshot  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
-    from pytest_chatprompt.runs.snapshot_fixture import wrap_snapshot  # noqa: PLC0415
 
     EvalSession.get(request.config)
     return _once(request, "eval_snapshot", lambda: wrap_snapshot(request, snapshot, eval_masks))

@@ -51,15 +51,22 @@ class DeclaredReply:
         return httpx.Response(200, json=self.sender.offline_reply, request=request)
 
 
+# Settings of providers, of which your own code has none.
+_SETTING_OF_PROVIDER = re.compile(", or set model_limits if .*")
+_MAX_TOKENS_PARAMETER = "leave out max_tokens_parameter, so that max_completion_tokens is sent"
+
+
 def preflight_requests(requests: Iterable[httpx.Request]) -> tuple[Finding, ...]:
     """What preflight finds in requests of any client, each finding once; those of a built-in provider it has seen."""
     findings = (finding for request in requests for finding in _preflight(request))
-    # Their places are in the bodies, not in an eval file.
-    return tuple(
-        dict.fromkeys(
-            Finding(each.rule, about_message(each.message_number, each.text), each.source) for each in findings
-        )
-    )
+    return tuple(dict.fromkeys(Finding(each.rule, _text_for_own_code(each), each.source) for each in findings))
+
+
+def _text_for_own_code(finding: Finding) -> str:
+    """What to do about a finding where its place is in a body, not in an eval file."""
+    text = _SETTING_OF_PROVIDER.sub("", finding.text)
+    text = text.replace(_MAX_TOKENS_PARAMETER, "send max_completion_tokens in its place")
+    return about_message(finding.message_number, text)
 
 
 def _preflight(request: httpx.Request) -> tuple[Finding, ...]:

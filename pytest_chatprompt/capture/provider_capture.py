@@ -25,7 +25,7 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.model_answers import with_usage
+from pytest_chatprompt.capture.recording.model_answers import request_seconds, with_usage
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_post, with_latency
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
@@ -93,8 +93,8 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 ) -> Exchange:
     """Let a provider send a request to the real API. Safe between threads.
 
-    A response that does not say how long it took has the time that the provider took. `replies` are given in place of
-    the API's own; `api` forwards what child processes send to its server.
+    A response that does not say how long it took has the time that its requests took, else that of the provider.
+    `replies` are given in place of the API's own; `api` forwards what child processes send to its server.
     """
     __tracebackhide__ = True
     budget = current_context().budget
@@ -116,7 +116,8 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         with router.capture(replies, recording=recording, api=api) as capture:
             started_at = time.monotonic()
             exchange = _let_send(provider, request, capture, ConnectionAttempts())
-    response = with_latency(exchange.response, recording, time.monotonic() - started_at)
+    seconds = request_seconds(recording, time.monotonic() - started_at)
+    response = with_latency(exchange.response, recording, seconds)
     return exchange._replace(response=with_usage(response, recording))
 
 

@@ -1,39 +1,24 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
-
 from collections.abc import Mapping
-from pydantic import ConfigDict
-from pydantic import Discriminator
-from pydantic import PlainValidator
-from pydantic import Tag
-from pydantic import ValidationError
-from pydantic import model_validator
-from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.cases.fields import StrictModel
-from pytest_chatprompt.cases.fields import TupleOf
-from pytest_chatprompt.cases.fields import value_kind
-from pytest_chatprompt.text.json_data import Location
-from pytest_chatprompt.text.json_data import check_json
-from pytest_chatprompt.text.json_data import error_at
-from pytest_chatprompt.text.json_data import freeze
-from pytest_chatprompt.text.json_data import invalid
-from pytest_chatprompt.text.json_data import require_json_mapping
-from pytest_chatprompt.text.json_data import to_json_text
-from pytest_chatprompt.text.json_data import unexpected
-from pytest_chatprompt.text.json_data import without_extensions
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
+
+from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
+
+from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.text.json_data import (
+    Location,
+    check_json,
+    error_at,
+    freeze,
+    invalid,
+    require_json_mapping,
+    to_json_text,
+    unexpected,
+    without_extensions,
+)
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Node
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Literal
-from typing import NamedTuple
-from typing import Self
-from typing import get_args
-
-
-
 
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
 # model that inherits the field.

@@ -61,8 +61,7 @@ class TextCheck(Check):
     can_grade_request: ClassVar[bool] = True
     ignores_case: ClassVar[bool] = False
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: D102
         del case
         return self.grade_text(response.text)
 
@@ -240,8 +239,7 @@ class IsJson(TextCheck):
             return self
         return self.model_copy(update={"value": read(self.value, "value", _SchemaFile)})
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002, D102
         try:
             data = (
                 response.data
@@ -270,8 +268,7 @@ class ToolCalled(Check):
     value: NonEmptyString
     arguments: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] = {}
 
-    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         calls = [call.function for call in response.tool_calls if call.function.name == self.value]
         if not calls:
             names = list(dict.fromkeys(call.function.name for call in response.tool_calls))
@@ -312,8 +309,7 @@ class MaxLatencySeconds(Check):
 
     value: Annotated[float, checked("a number above 0", _is_positive)]
 
-    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         if response.latency_seconds is None:
             raise CheckError("the provider does not report how long the answer took")
         return Verdict(response.latency_seconds <= self.value, f"took {response.latency_seconds:.2f} seconds")
@@ -324,8 +320,7 @@ class MaxCostUsd(Check):
 
     value: Annotated[float, checked("a number above 0, in US dollars", _is_positive)]
 
-    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         cost = response.cost_usd
         if cost is None:
             raise CheckError(
@@ -342,8 +337,7 @@ class MaxOutputTokens(Check):
         int, checked("a whole number, 1 or more", lambda value: _is_positive(value) and isinstance(value, int))
     ]
 
-    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         tokens = response.usage.output_tokens
         if tokens is None:
             raise CheckError("the provider does not report how many tokens the answer has")
@@ -367,8 +361,7 @@ class Python(Check):
 
     value: Annotated[str, PlainValidator(_read_reference)]
 
-    def grade(self, case: EvalCase, response: Any) -> Verdict:
-        """See `Check.grade`."""
+    def grade(self, case: EvalCase, response: Any) -> Verdict:  # noqa: D102
         function = self.function()
         try:
             result = function(case, response)

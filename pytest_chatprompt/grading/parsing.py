@@ -13,24 +13,8 @@ from pydantic import BaseModel, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.grading import checks
 from pytest_chatprompt.grading.check import NEGATION, Check
-from pytest_chatprompt.grading.checks import (
-    Contains,
-    ContainsAll,
-    ContainsAny,
-    Equals,
-    IContains,
-    IContainsAll,
-    IContainsAny,
-    IsJson,
-    MaxCostUsd,
-    MaxLatencySeconds,
-    MaxOutputTokens,
-    Python,
-    Regex,
-    StartsWith,
-    ToolCalled,
-)
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.text.files import NamedFileError
@@ -41,22 +25,22 @@ ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
 
 # By the name that an eval file uses.
 CHECKS: Final[Mapping[str, type[Check]]] = {
-    "equals": Equals,
-    "contains": Contains,
-    "icontains": IContains,
-    "contains_any": ContainsAny,
-    "contains_all": ContainsAll,
-    "icontains_any": IContainsAny,
-    "icontains_all": IContainsAll,
-    "starts_with": StartsWith,
-    "regex": Regex,
-    "is_json": IsJson,
-    "tool_called": ToolCalled,
+    "equals": checks.Equals,
+    "contains": checks.Contains,
+    "icontains": checks.IContains,
+    "contains_any": checks.ContainsAny,
+    "contains_all": checks.ContainsAll,
+    "icontains_any": checks.IContainsAny,
+    "icontains_all": checks.IContainsAll,
+    "starts_with": checks.StartsWith,
+    "regex": checks.Regex,
+    "is_json": checks.IsJson,
+    "tool_called": checks.ToolCalled,
     "llm_rubric": LlmRubric,
-    "max_latency_seconds": MaxLatencySeconds,
-    "max_output_tokens": MaxOutputTokens,
-    "max_cost_usd": MaxCostUsd,
-    "python": Python,
+    "max_latency_seconds": checks.MaxLatencySeconds,
+    "max_output_tokens": checks.MaxOutputTokens,
+    "max_cost_usd": checks.MaxCostUsd,
+    "python": checks.Python,
 }
 # Words of promptfoo and AgentV for what has another name here.
 _OTHER_WORDS: Final[Mapping[str, str]] = {
@@ -133,11 +117,11 @@ class CaseCheck:
 
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
     """Make each check of a case an instance of its type, with its values validated and its files read."""
-    checks: list[CaseCheck] = []
+    parsed: list[CaseCheck] = []
     diagnostics: list[Diagnostic] = []
     for written in case.checks:
         try:
-            checks.append(_parse(written, case, reader))
+            parsed.append(_parse(written, case, reader))
         except EvalFileError as error:
             # In a file that the check names.
             diagnostics += error.diagnostics
@@ -147,7 +131,7 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
                 diagnostics.append(Diagnostic(*where, text + place_of_row(case.origin.row), case_id=case.full_id))
     if diagnostics:
         raise EvalFileError(sorted(set(diagnostics)))
-    return tuple(checks)
+    return tuple(parsed)
 
 
 def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
 from pytest_chatprompt.live.send_or_replay import send_or_replay
-from pytest_chatprompt.providers.context import current_context, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -32,12 +32,9 @@ class LiveResponse(NamedTuple):
 
     Args:
         compared: what was compared with the snapshot before it was sent.
-        response: the response.
         recording: what was replayed and recorded, for the judge too; `None` if the run does neither.
         is_replayed: whether it was recorded earlier, and nothing was sent for it.
-        requests: how many requests to models it took.
         judging: what a judge was asked about it; `None` if it was asked nothing.
-        votes: what the judge said.
     """
 
     compared: Exchange
@@ -54,9 +51,6 @@ class LiveCase:
     """What is sent for one case, once it was compared with the snapshot.
 
     Args:
-        provider: the provider that sends it.
-        compared: what was compared.
-        place: of its recording.
         repeat: how often it is sent, at least 1.
         judging: what a judge is asked about each answer; `None` for nothing.
         variables: the environment variables of the provider, as they were in the test.
@@ -69,22 +63,25 @@ class LiveCase:
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
 
-    def send(self, router: LiveCaptureRouter, number: int = 1, api: EvalAPI | None = None) -> LiveResponse:
+    def send(self, router: LiveCaptureRouter | None, number: int = 1, api: EvalAPI | None = None) -> LiveResponse:
         """Send the request that was compared with the snapshot, now and in the calling thread, or replay its reply.
 
-        `router` captures the requests of providers that cannot prepare them; to the server of `api` child processes
-        send.
+        `router` captures the requests of providers that cannot prepare them, without it nothing is sent; to the server
+        of `api` child processes send.
 
         Raises:
             ProviderError: there is no response.
             SnapshotError: what was sent is not what was compared.
-            ReplayError: the recording is unreadable.
+            ReplayError: the recording is unreadable, or lacks what may not be sent.
         """
+        __tracebackhide__ = True
         place = self.place_of(number)
-        with use_context(current_context()._replace(variables=self.variables)):
+        live = current_context()._replace(variables=self.variables)
+        with use_context(SendContext(is_offline=True) if router is None else live):
             recording = place.open(getattr(self.provider, "base_url", None))
             exchange, is_replayed = send_or_replay(place, router, self.provider, self.compared, recording, api)
-        check_sent(place, exchange, self.compared)
+        if router is not None:
+            check_sent(place, exchange, self.compared)
         return LiveResponse(self.compared, exchange.response, recording, is_replayed, requests_of(exchange))
 
     def place_of(self, number: int) -> RecordingPlace:
@@ -92,11 +89,7 @@ class LiveCase:
         return self.place.of_repeat(number, self._recorded) if self.repeat > 1 else self.place
 
     def recorded_numbers(self) -> list[int]:
-        """Which of its repeated answers are recorded, if the run replays.
-
-        Raises:
-            ReplayError: the recording is unreadable.
-        """
+        """Which of its repeated answers are recorded, if the run replays."""
         recorded = self.place.of_repeat(1, self._recorded).recorded_repeats(self.compared)
         return [number for number in range(1, self.repeat + 1) if number in recorded]
 
@@ -129,12 +122,6 @@ class CaseAnswers:
 
     Of a repeated case as many requests are in flight at once as the pool runs, and each further one is sent when it is
     asked for: so nothing is sent that the verdicts on the answers before make needless. Recorded answers come first.
-
-    Args:
-        pool: runs the requests.
-        order: the place of the case in the run.
-        case: what is sent.
-        router: captures the requests of providers that cannot prepare them.
 
     Attributes:
         futures: the future of each answer that was asked for, by its number.
@@ -218,12 +205,7 @@ class CaseAnswers:
                     self._send_next(1)
 
     def judged(self, number: int) -> LiveResponse:
-        """An answer that has come, with the votes on it if all of these have come too; else without them.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-            ProviderError: there is no answer.
-        """
+        """An answer that has come, with the votes on it if all of these have come too; else without them."""
         __tracebackhide__ = True
         live = result_of(self.futures[number])
         votes = self.votes.get(number)

@@ -33,7 +33,6 @@ class _Account:
     """The requests that cost about the same.
 
     Attributes:
-        spent: US dollars.
         answered: how many requests have cost that.
         in_flight: how many have begun and not ended.
         waiting: those that have not begun yet, in the order of the run, then of arrival.

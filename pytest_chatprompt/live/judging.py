@@ -38,8 +38,6 @@ class Judging:
     """What a judge will be asked about the answer to a case.
 
     Args:
-        judge: the provider that judges.
-        questions: one for each check that asks it.
         previews: what it will be sent for each of them, with stand-ins for the conversation and the answer.
     """
 
@@ -57,11 +55,7 @@ class Judging:
 def preview_judging(
     judge: Provider, questions: Sequence[JudgeQuestion], show: Callable[[ProviderRequest], Exchange]
 ) -> Judging:
-    """What a judge will be asked about the answer to a case; nothing is sent.
-
-    Raises:
-        CheckError: a template is not valid, or the judge cannot send it.
-    """
+    """What a judge will be asked about the answer to a case; nothing is sent."""
     return Judging(judge, tuple(questions), tuple(_preview(question.preview(), show) for question in questions))
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 import bisect
 import itertools
 import threading
-from collections.abc import Callable, Collection
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pytest_chatprompt.capture.live_capture import uncaptured
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, use_context
 
 T = TypeVar("T")
-# How often whoever waits for no job in particular looks again.
-_POLL_SECONDS: Final = 0.05
 
 
 class RequestFuture(Future[T]):
@@ -66,7 +64,6 @@ class RequestPool:
 
     Args:
         concurrency: how many jobs may run at once, at least 1.
-        budget: what the requests of all jobs may cost; `None` for no limit.
 
     Attributes:
         in_flight: how many jobs are running.
@@ -84,22 +81,14 @@ class RequestPool:
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
-        # `pause` waits here until no job runs.
+        # The other threads wait here.
         self._something_changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._is_paused = False
         self.is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
-        """Run a job as soon as a thread is free.
-
-        Args:
-            order: jobs with a lower number start first.
-            job: what to run; what it raises becomes the future's exception.
-
-        Returns:
-            The job's future, cancelled if the pool is.
-        """
+        """Run a job as soon as a thread is free, those of a lower `order` first; a cancelled pool runs none."""
         future: RequestFuture[T] = RequestFuture()
         with self._lock:
             if self.is_cancelled:
@@ -118,13 +107,10 @@ class RequestPool:
         """How many jobs wait for a thread."""
         return len(self._queue)
 
-    def wait_for_end(self, seconds: float, futures: Collection[RequestFuture[Any]] = ()) -> None:
-        """Wait until one of some futures has ended, or until a job starts or ends, or for some time."""
-        if futures:
-            wait(futures, seconds, FIRST_COMPLETED)
-            return
+    def wait_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
+        """Wait as long as something goes on, which only the start or the end of a job changes, or for some time."""
         with self._lock:
-            self._something_changed.wait(min(seconds, _POLL_SECONDS))
+            self._something_changed.wait_for(lambda: not goes_on(), seconds)
 
     def pause(self) -> None:
         """Wait for the jobs that are running, and start no other until `resume`."""

@@ -10,6 +10,7 @@ from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -25,9 +26,9 @@ class SentExchange(NamedTuple):
     is_replayed: bool
 
 
-def send_or_replay(  # noqa: PLR0913, PLR0917 - what a live run has for one send
+def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     place: RecordingPlace,
-    router: LiveCaptureRouter,
+    router: LiveCaptureRouter | None,
     provider: Provider,
     shown: Exchange,
     recording: OpenRecording | None,
@@ -35,14 +36,14 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a live run has for one send
 ) -> SentExchange:
     """Send a request, or replay its reply; `shown` is what its provider was shown to send.
 
-    Raises:
-        ProviderError: there is no response.
-        ReplayError: the recording is unreadable.
+    Without a `router` for what is sent, everything is replayed.
     """
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:
         return SentExchange(shown._replace(response=recorded), True)
-    if isinstance(provider, ChatProvider) and shown.prepared is not None:
+    if router is None:
+        exchange = _replay(place, provider, shown, recording, api or EvalAPI())
+    elif isinstance(provider, ChatProvider) and shown.prepared is not None:
         exchange = shown._replace(response=_send_prepared(provider, shown.prepared, recording))
     else:
         from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
@@ -50,12 +51,21 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a live run has for one send
         exchange = capture_live(provider, shown.request, router, shown.replies, api=api, recording=recording)
         if recording is not None and not recording.exchanges():
             recording.add_response(place.response_exchange(shown, exchange.response))
-    return SentExchange(exchange, was_replayed(recording))
+    is_replayed = recording is not None and bool(recording.replayed) and not recording.sent_count
+    return SentExchange(exchange, is_replayed)
 
 
-def was_replayed(recording: OpenRecording | None) -> bool:
-    """Whether a recording gave replies, and nothing was sent beside them."""
-    return recording is not None and bool(recording.replayed) and not recording.sent_count
+def _replay(
+    place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
+) -> Exchange:
+    """Let the provider read the recorded replies as it reads those of the API."""
+    __tracebackhide__ = True
+    if recording is None or shown.invocation is not None or not shown.sent:
+        raise ReplayError(place.describe_missing_answer())
+    api.reply_queue.waiting.extend(shown.replies)
+    from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
+
+    return capture_replayed(provider, shown.request, api, recording)
 
 
 def _send_prepared(

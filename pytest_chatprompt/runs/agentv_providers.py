@@ -94,13 +94,7 @@ _key: Final = pytest.StashKey[Targets]()
 
 
 def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:
-    """The provider of a target, or the error that there is neither a provider nor a target of a name.
-
-    Raises:
-        UnknownProviderError: there is no such target, or no such provider as it names.
-        EvalFileError: the file of targets or this target is invalid.
-        MissingSettingError: in a live run, a variable is not set that the target refers to.
-    """
+    """The provider of a target, or the error that there is neither a provider nor a target of a name."""
     __tracebackhide__ = True
     targets, folder = Targets.of(request.config), request.node.path.parent
     target = targets.find(name, folder)

@@ -20,33 +20,24 @@ from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grad
 from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
-from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from pytest_chatprompt.text.files import NamedFileError
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.send_or_replay import SentExchange
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 
 @dataclass(slots=True)
 class CaseChecks:
-    """Grades the checks of an eval item, and raises one error for all that fail.
-
-    Args:
-        item: the item.
-        case: the fixture `eval_case`.
-        checks: its checks.
-        graded: those that were graded so far, in order.
-    """
+    """Grades the checks of an eval item, and raises one error for all that fail."""
 
     item: EvalItem
     case: EvalCase
@@ -55,19 +46,14 @@ class CaseChecks:
 
     @classmethod
     def parse(cls, item: EvalItem, case: EvalCase) -> CaseChecks:
-        """Parse the checks of a case.
-
-        Raises:
-            EvalFileError: some are not valid.
-        """
+        """Parse the checks of a case."""
         __tracebackhide__ = True
-        # An item may run again.
-        item.stash[failed_checks_key] = ""
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
         checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
-        item.stash[graded_checks_key] = (case, checks.graded)
+        notes = notes_of(item)
+        notes.case, notes.graded = case, checks.graded
         return checks
 
     def grade_request(self, exchange: Exchange) -> None:
@@ -79,33 +65,21 @@ class CaseChecks:
     def show_judging(
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
     ) -> Judging | None:
-        """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent.
-
-        Raises:
-            CheckError: the template of the judge's prompt is not valid, or the judge cannot send it.
-        """
+        """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent."""
         __tracebackhide__ = True
         checks = [check.check for check in self.checks]
         if not any(isinstance(check, LlmRubric) for check in checks):
             return None
         # Most runs have no judge.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
         from pytest_chatprompt.live.judging import preview_judging  # noqa: PLC0415
+        from pytest_chatprompt.runs.live_run import show_request  # noqa: PLC0415
 
         config = request.config
         questions = judge_questions(checks, self.case, provider_request.question, _project_prompt(config))
         judge: Provider = request.getfixturevalue("eval_judge")
-        is_live = config.stash[options_key].live
-        if is_live and not can_preview(judge):
-            from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
-
-            # It sends offline, in order to show what it sends.
-            LiveRun.of(config).be_quiet()
         # A stand-in of its own: the replies that a test has queued are for the case.
-        show = partial(preview, judge, api=EvalAPI(redactor))
-        with use_context(SendContext(is_offline=not is_live)):
-            judging = preview_judging(judge, questions, show)
+        judging = preview_judging(judge, questions, partial(show_request, config, judge, api=EvalAPI(redactor)))
         if isinstance(judge, ChatProvider):
             for key in judge.known_keys():
                 redactor.add_key(key, f"the key of {judge.vendor}")
@@ -144,12 +118,7 @@ class CaseChecks:
 
     @contextmanager
     def reported_at_the_end(self) -> Iterator[None]:
-        """Raise the failures of the checks once fixtures and hooks have run; if these fail too, add them to the report.
-
-        Raises:
-            CheckFailedError: some do not pass.
-            CheckError: some could not be graded.
-        """
+        """Raise what the checks found once fixtures and hooks have run; if these fail too, add it to the report."""
         __tracebackhide__ = True
         try:
             yield
@@ -159,8 +128,8 @@ class CaseChecks:
             raise
         except BaseException:
             # What a repeated case has left there comes first.
-            texts = (self.item.stash[failed_checks_key], self._text())
-            self.item.stash[failed_checks_key] = "\n\n".join(filter(None, texts))
+            notes = notes_of(self.item)
+            notes.failed_checks = "\n\n".join(filter(None, (notes.failed_checks, str(self.failure() or ""))))
             raise
         self._raise_failures()
 
@@ -172,46 +141,32 @@ class CaseChecks:
 
     def failure(self) -> CheckFailedError | CheckError | None:
         """The error for the checks that do not pass; `None` if all do."""
-        text = self._text()
+        if all(graded.passed for graded in self.graded):
+            return None
         is_broken = any(graded.verdict is None for graded in self.graded)
-        return (CheckError if is_broken else CheckFailedError)(text) if text else None
-
-    def _text(self) -> str:
-        """All that does not pass; `""` for nothing."""
-        return "" if all(graded.passed for graded in self.graded) else describe_failures(self.graded, self.case)
+        return (CheckError if is_broken else CheckFailedError)(describe_failures(self.graded, self.case))
 
 
 def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
-    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is.
-
-    Raises:
-        RequestCancelledError: the run was stopped.
-    """
+    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is."""
     if live.judging is not None and judging.asks_the_same(live.judging):
         return live
+    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
+    from pytest_chatprompt.live.send_or_replay import send_or_replay  # noqa: PLC0415
+
+    router, context = None, SendContext(is_offline=True)
     if item.config.stash[options_key].live:
         from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
-        return LiveRun.of(item.config).judge(judging, live, place)
-    from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
-    from pytest_chatprompt.runs.recordings import replay_once  # noqa: PLC0415
-
-    def replay(judge: Provider, shown: Exchange, part: OpenRecording | None) -> SentExchange:
-        return replay_once(place, judge, shown, part, EvalAPI())
-
-    with use_context(SendContext(is_offline=True)):
-        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
+        router, context = LiveRun.of(item.config).router_here(), current_context()
+    send = partial(send_or_replay, place, router)
+    with use_context(context):
+        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, send)]
     return live._replace(judging=judging, votes=votes_by_question(judging, votes))
 
 
 def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
-    """The project's prompt of the judge; `None` if it has none.
-
-    Raises:
-        CheckError: there is no such file inside the root folder.
-        EvalFileError: it is not a list of messages.
-    """
+    """The project's prompt of the judge; `None` if it has none."""
     name = config.stash[options_key].judge_template
     if name is None:
         return None

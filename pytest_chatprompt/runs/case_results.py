@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -26,15 +25,13 @@ from pytest_chatprompt.results.records import (
     ChangeCost,
     CheckResult,
     ErrorResult,
-    RepeatsResult,
     ResponseResult,
     SnapshotResult,
 )
-from pytest_chatprompt.runs.code_snapshots import last_assertion
-from pytest_chatprompt.runs.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
+from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.runs.snapshot_fixture import accepting_command
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
 from pytest_chatprompt.snapshots.shown_data import asserted_data
 from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
@@ -54,81 +51,34 @@ if TYPE_CHECKING:
 _REPR: Final = "<eval_snapshot>"
 
 
-@dataclass(slots=True)
-class Notes:
-    """What is known of a test while it runs.
-
-    Args:
-        comparison: with its snapshot, if that differs.
-        renamed_from: the id that the case had, if it was renamed.
-        exchange: what the case sends.
-        data: what its snapshot shows of that.
-        response: the answer that the case got.
-        is_replayed: whether it was recorded.
-        requests: how many requests to models it took.
-        votes: what the judge said about it.
-        repeats: the answers of a case that is sent several times.
-    """
-
-    comparison: Comparison | None = None
-    renamed_from: str | None = None
-    exchange: Exchange | None = None
-    data: Any = None
-    response: ProviderResponse | None = None
-    is_replayed: bool = False
-    requests: int = 1
-    votes: Votes = ()
-    repeats: RepeatsResult | None = None
-
-
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
-_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
-
-
-def notes_of(item: pytest.Item) -> Notes:
-    """What is known of a test so far, to be read and added to."""
-    return item.stash.setdefault(_notes_key, Notes())
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
     """Put the record of a test into its report, if it is needed."""
     is_told = report.failed or item.config.stash.get(all_results_key, False)
-    options = item.config.stash[options_key]
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
-    if not is_told and notes_of(item).response is None and not answers:
-        if not has_graded_checks(item):
-            del item.stash[_notes_key]
-            return
-        if isinstance(item, EvalItem) and not (options.live or options.replay):
-            # The checks looked at what is sent, and nothing shows the rest of the record.
-            del item.stash[_notes_key]
-            lines = map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
-            _set_properties(item, report, [(_CHECK, line) for line in lines])
-            return
-    result = _case_result(item, report, answers)
+    notes = take_notes(item)
+    if not (is_told or notes.answer or answers or notes.graded):
+        return
+    result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
-        representation.reprcrash.message = redactor.redact(_message(item, snapshot))
+        representation.reprcrash.message = _message(item, snapshot)
         result = result.model_copy(update={"error": _error(item, report)})
-    data = result.as_data()
-    redacted = map_texts(data, redactor.redact)
-    report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
+    # Secrets that JSON escapes would not be found when the whole report is cleaned.
+    vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
-        # Most results hold no secret, and need not be read back.
-        told = result if redacted is data else CaseResult.model_validate(redacted)
-        _set_properties(item, report, list(_properties(told)))
-        if report.passed and told.response is not None:
+        _set_properties(item, report, list(_properties(result)))
+        if report.passed and result.response is not None:
             # A failure shows what it is about.
-            report.sections.append((_SECTION, visible(case_section(told))))
+            report.sections.append((_SECTION, visible(case_section(result))))
 
 
-def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[ModelAnswer]) -> CaseResult:
-    notes = notes_of(item)
-    # What a test that is over has compared, sent and got would add up.
-    del item.stash[_notes_key]
+def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, answers: list[ModelAnswer]) -> CaseResult:
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
         "node_id": item.nodeid,
@@ -144,7 +94,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[Mod
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange, response = notes.exchange, notes.response
+    exchange, answer = notes.exchange, notes.answer
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -152,10 +102,10 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, answers: list[Mod
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if response is None else response_result(response, notes.is_replayed, notes.requests),
+        response=None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests),
         repeats=notes.repeats,
         judge=judge_results(notes.votes),
-        checks=_check_results(item),
+        checks=_check_results(item, notes),
     )
 
 
@@ -166,16 +116,13 @@ def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
     )
 
 
-def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
-    if not has_graded_checks(item):
+def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:
+    if notes.case is None:
         return ()
     from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
 
-    case, graded = item.stash[graded_checks_key]
-    # The report of the teardown does not repeat them.
-    item.stash[graded_checks_key] = (case, [])
     with_place = item.config.stash.get(all_results_key, False)
-    return tuple(check_result(each, case, with_place=with_place) for each in graded)
+    return tuple(check_result(each, notes.case, with_place=with_place) for each in notes.graded)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:

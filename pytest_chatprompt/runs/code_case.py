@@ -10,7 +10,6 @@ import pytest
 from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.session import EvalSession
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.wording import did_you_mean
 
@@ -100,8 +99,9 @@ def response_in_test(
     if not api.is_live:
         response = capture_offline(provider, provider_request, api).response
     elif isinstance(provider, AgentProvider):
-        router = EvalSession.get(request.config).router()
-        response = capture_live(provider, provider_request, router).response
+        from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415 - most runs are not live
+
+        response = capture_live(provider, provider_request, LiveRun.of(request.config).router_here()).response
     else:
         response = call_provider(provider, provider_request)
     for finding in response.findings:

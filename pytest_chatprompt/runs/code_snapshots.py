@@ -1,19 +1,27 @@
-"""What a test of own code compares with its snapshots: where they are, what they are called, and how it ended."""
+"""The fixture `eval_snapshot`: where the snapshots of a test are, their names, and how it compared with them."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import snapshot_dirname
+from pytest_chatprompt.options import options_key, snapshot_dirname
+from pytest_chatprompt.runs.item import EvalItem, note_use
+from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 
 if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
+    from pytest_chatprompt.snapshots.masks import Masks
 
 
 def snapshot_folder(item: pytest.Item) -> Path:
@@ -22,11 +30,7 @@ def snapshot_folder(item: pytest.Item) -> Path:
 
 
 def checked_snapshot_folder(item: pytest.Item) -> Path:
-    """The folder of the snapshots of an ordinary test, in which files may be written.
-
-    Raises:
-        SnapshotError: a link leads it out of the root folder.
-    """
+    """The folder of the snapshots of an ordinary test, in which files may be written."""
     folder = snapshot_folder(item)
     refuse_folder_outside_root(folder, item.config.rootpath)
     return folder
@@ -83,30 +87,13 @@ _ASSERTED: Final = re.compile(
     r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
 )
 _ASSERTED_EQUAL: Final = re.compile(r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+")
-_assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
-
-
-def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool = False) -> None:
-    """Keep an assertion of a test; the first one is new in this run of the test, and others are made from it."""
-    if is_first:
-        item.stash[_assertions_key] = []
-    item.stash[_assertions_key].append(assertion)
-
-
-def forget_assertions(item: pytest.Item) -> None:
-    """Let go of the assertions of a test that is over, which hold what it compared."""
-    if _assertions_key in item.stash:
-        del item.stash[_assertions_key]
-
-
-def has_assertions(item: pytest.Item) -> bool:
-    """Whether a test has asked for `eval_snapshot`."""
-    return _assertions_key in item.stash
+# Those of a test: the first one, and others that it made from it.
+assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
 
 def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
     """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
-    used = [assertion for assertion in item.stash.get(_assertions_key, []) if assertion.num_executions]
+    used = [assertion for assertion in item.stash.get(assertions_key, []) if assertion.num_executions]
     return max(reversed(used), key=lambda assertion: assertion.has_failed, default=None)
 
 
@@ -141,3 +128,85 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
         # The snapshot cannot be read.
         return f"{words}{comparison}"
     return f"{words}what is sent is not what its snapshot says\n\n{comparison}"
+
+
+def accepting_command(item: pytest.Item) -> str:
+    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
+    options = item.config.stash[options_key]
+    if options.against is not None:
+        return ""
+    # What an ordinary test sends may depend on what it gets.
+    modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
+    modes_of_run = [name for name, is_on in modes if is_on and not isinstance(item, EvalItem)]
+    return command_for(item, *modes_of_run, "--snapshot-update")
+
+
+def command_for(item: pytest.Item, *further: str) -> str:
+    """The command that runs a test with further options, and with those of this run that choose what it sends."""
+    # Most tests need no command.
+    from pytest_chatprompt.reports.run_commands import FOLDER_OPTIONS, kept_options  # noqa: PLC0415
+
+    options = item.config.stash[options_key]
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
+    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += kept_options(map(str, item.config.invocation_params.args), FOLDER_OPTIONS)
+    words += [word for override in overrides for word in ("-o", override)]
+    words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
+    return shlex.join([*words, *further])
+
+
+def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
+    """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none."""
+    # What only runs, and not what collects, needs.
+    from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
+
+    item = request.node
+    root = item.config.rootpath
+    parsed = Masks.from_mapping(masks)
+    shared = SharedByRun.of(item.config)
+    if snapshot is None:
+        snapshot = _snapshot_of_folder(request, shared)
+    if isinstance(item, EvalItem):
+        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
+    # An eval item has no late differences.
+    from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
+
+    # The names that the extension asks the item of an assertion for.
+    names: Any = item
+    names.snapshot_folder = checked_snapshot_folder(item)
+    names.snapshot_stem = SnapshotStems.of(item.session).find(item)
+    assertions: list[EvalSnapshot] = []
+    item.stash[assertions_key] = assertions
+    context = AssertionContext(
+        root,
+        prepare=partial(_prepare, item=item, masks=parsed),
+        revision=shared.revision,
+        compares=not item.config.stash[options_key].show,
+        describe_command=partial(accepting_command, item),
+        note_asserted=partial(note_use, item, "asserted", content=[]),
+        note_derived=assertions.append,
+        note_late_difference=partial(set_properties, item, {"late_difference": True}),
+    )
+    assertion = EvalSnapshot.wrap(snapshot, item, context)
+    assertions.append(assertion)
+    return assertion
+
+
+def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:
+    """Syrupy's fixture for a case of a folder: it looks for unused snapshots of others where each is made."""
+    folder = request.node.snapshot_folder.parent
+    if folder not in shared.snapshots:
+        shared.snapshots[folder] = request.getfixturevalue("snapshot")
+    return shared.snapshots[folder]
+
+
+def _prepare(value: Any, item: pytest.Item, masks: Masks) -> Any:
+    """The data that the snapshot of a value shows."""
+    __tracebackhide__ = True
+    from pytest_chatprompt.snapshots.shown_data import asserted_data  # noqa: PLC0415
+
+    data = masks.apply(asserted_data(value, item.config.rootpath))
+    refuse_secret(SharedByRun.of(item.config).redactor, data, "the snapshot would hold")
+    return data

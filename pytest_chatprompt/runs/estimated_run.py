@@ -14,13 +14,13 @@ import pytest
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
-from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
+from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import total
 from pytest_chatprompt.wording import count, dollars
 
@@ -49,7 +49,6 @@ class EstimatedRun:
     """Estimates what a live run would cost."""
 
     config: pytest.Config
-    redactor: Redactor
     _estimates: dict[str, list[CostEstimate]] = field(default_factory=lambda: defaultdict(list))
     _problems: Counter[str] = field(default_factory=Counter)
     _replayed: int = 0
@@ -77,7 +76,7 @@ class EstimatedRun:
             # A live run would not send it either.
             pass
         except (Exception, pytest.fail.Exception) as error:
-            self._problems[self.redactor.redact(first_line(error))] += 1
+            self._problems[SharedByRun.of(self.config).redactor.redact(first_line(error))] += 1
         finally:
             item.ihook.pytest_runtest_teardown(item=item, nextitem=nextitem)
         return True
@@ -154,7 +153,6 @@ class CostEstimate:
     """What the requests of a case cost about.
 
     Args:
-        input_tokens: of all requests, by their characters.
         output_tokens: the most that the answers may have, or `ASSUMED_OUTPUT_TOKENS` for each.
         cost_usd: US dollars; `None` if a price is not known.
         why_unknown: why it is not; `""` if it is known.

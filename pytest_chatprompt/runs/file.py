@@ -54,17 +54,13 @@ class EvalFile(pytest.Module):
     """An eval file, collected as a module whose functions are its cases.
 
     Attributes:
-        node_ids: the node ids of all items that it defines.
         unresolved: those of items whose provider has no fixture: its name may be a mistake.
-        stems: the names of all snapshots that it defines.
-        is_complete: whether every case is valid.
     """
 
     node_ids: frozenset[str] = frozenset()
     unresolved: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
     is_complete: bool = False
-    _names: Sequence[tuple[str, str]] = ()
 
     @classmethod
     def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
@@ -95,11 +91,14 @@ class EvalFile(pytest.Module):
         if not self.config.pluginmanager.hasplugin("syrupy"):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
-        self._refuse_folder_outside_root()
         try:
+            # Nothing is written or deleted where a link leads out of the root.
+            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
             loaded = load_eval_file(
                 self.path, self.config.rootpath, options.guideline_patterns, warn=self._shared.file_warnings.append
             )
+        except SnapshotError as error:
+            raise self.CollectError(f"{self.nodeid}: {error}") from error
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
         reserved = _markers_with_arguments(self.config)
@@ -111,19 +110,15 @@ class EvalFile(pytest.Module):
         for case in written:
             for tag in case.tags:
                 self._shared.tags[tag] = self._shared.tags.get(tag, (0, case))[0] + 1, case
-        names: list[tuple[str, str]] = []
-        self._names = names
-        items = [item for case in cases for item in self._items(case, names)]
+        self._names: list[tuple[str, str]] = []
+        items = [item for case in cases for item in self._items(case)]
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
         stems = dict(zip(labels, snapshot_stems(labels), strict=True))
         for item in items:
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
-        unknown = {
-            name
-            for name in {item.provider_name for item in items}
-            if not self._has_fixture(self.provider_fixture(name))
-        }
+        names = {item.provider_name for item in items}
+        unknown = {name for name in names if not self._has_fixture(self.provider_fixture(name))}
         self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
@@ -186,13 +181,6 @@ class EvalFile(pytest.Module):
                 f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
             )
 
-    def _refuse_folder_outside_root(self) -> None:
-        """Refuse a snapshot folder that a link leads out of the root: nothing is written or deleted there."""
-        try:
-            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
-        except SnapshotError as error:
-            raise self.CollectError(f"{self.nodeid}: {error}") from error
-
     def _files_of_same_stem(self) -> list[Path]:
         """The files of this folder with the same name and another extension; each folder is listed once."""
         folder, by_stem = self.path.parent, self._shared.files_by_stem
@@ -202,8 +190,8 @@ class EvalFile(pytest.Module):
                 by_stem[folder][normalized_name(path.stem)].append(path)
         return by_stem[folder][normalized_name(self.path.stem)]
 
-    def _items(self, case: LoadedCase, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
-        """The items of a case; its id and labels without parameters are added to those that are defined."""
+    def _items(self, case: LoadedCase) -> Iterator[EvalItem]:
+        """The items of a case; its id and labels without parameters are added to the names."""
         options = self.config.stash[options_key]
         requested = case.written.provider if isinstance(case.written, EvalCase) else None
         row_id = case.row_id
@@ -214,10 +202,11 @@ class EvalFile(pytest.Module):
             provider_name = options.provider or name or options.default_provider
             without_name = self._templates(provider_name, in_id=False)
             with_name = self._templates(provider_name, in_id=is_list, has_row=row_id is not None)
-            defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
+            self._names.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(with_name, without_name, strict=True):
-                label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))
+                parameters = getattr(_callspec(unnamed), "id", None)
+                label = "-".join(filter(None, (provider_name, row_id, parameters)))
                 yield self._item(case, provider_name, template, label=label, row_id=row_id)
 
     def _templates(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
@@ -236,7 +225,8 @@ class EvalFile(pytest.Module):
             without_provider = self._make_templates(in_front, [*in_front])
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
             with_provider = self._make_templates(in_front, [*in_front, self.provider_fixture(provider_name)])
-            is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
+            more, less = map(_callspec, (with_provider[0], without_provider[0]))
+            is_parametrized = more is not None and (less is None or len(more.params) > len(less.params))
             known[key] = with_provider if is_parametrized else without_provider
         return known[key]
 
@@ -283,7 +273,8 @@ class EvalFile(pytest.Module):
             originalname=base,
             callobj=run_case,
             callspec=callspec,
-            fixtureinfo=fixture_info(template),
+            # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a fixture.
+            fixtureinfo=template._fixtureinfo,
             case=case,
             provider_name=provider_name,
             label=label,
@@ -317,9 +308,14 @@ _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
+def _callspec(template: pytest.Function) -> Any:
+    """The parameters of a template; `None` for no parameters, for which pytest has no public name."""
+    return getattr(template, "callspec", None)
+
+
 def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
     """The parameters of a template, with the name of a row in their id; `None` for no parameters."""
-    callspec: Any = getattr(template, "callspec", None)
+    callspec = _callspec(template)
     if row_name is None:
         return callspec
     # Not public: asking pytest for each row would make another item for it, and take as long again.
@@ -328,27 +324,11 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
     return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
 
 
-def snapshot_parameters(template: pytest.Function) -> str:
-    """The parameters of a template as they stand in the name of its snapshot: as in the bracket of pytest's own."""
-    # Only parametrized items have it, and pytest has no public name for it.
-    callspec: Any = getattr(template, "callspec", None)
-    return "" if callspec is None else str(callspec.id)
-
-
-def fixture_info(template: pytest.Function) -> Any:
-    """What pytest knows of the fixtures of a template: names, and definitions by name.
-
-    It has no public attribute. The constructor of a function item takes it, and without it the values that a
-    `pytest_generate_tests` puts in place of a fixture would be lost.
-    """
-    return template._fixtureinfo
-
-
 def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
     """The names of the fixtures that use the response, themselves or through other fixtures."""
     if _response_fixtures_key not in template.stash:
         # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
-        definitions = fixture_info(template).name2fixturedefs
+        definitions = template._fixtureinfo.name2fixturedefs
         users: set[str] = set()
         more = {RESPONSE_FIXTURE}
         while more:
@@ -362,8 +342,3 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
     return template.stash[_response_fixtures_key]
-
-
-def _count_parameters(templates: Sequence[pytest.Function]) -> int:
-    callspec = getattr(templates[0], "callspec", None)
-    return 0 if callspec is None else len(callspec.params)

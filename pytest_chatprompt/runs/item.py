@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -38,8 +39,14 @@ from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.grading.grade import GradedCheck
+    from pytest_chatprompt.live.answers import LiveResponse
+    from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.results.records import RepeatsResult
+    from pytest_chatprompt.snapshots.diff import Comparison
+
 
 PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -87,24 +94,12 @@ RESPONSE_FIXTURE: Final = "eval_response"
 _FIXTURES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 _SYRUPYS: Final = "snapshot"
 MASKS_FIXTURE: Final = "eval_masks"
-# What to report of the checks of an item that failed for another reason as well.
-failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
-# The case that was graded, and what its checks said so far.
-graded_checks_key: Final[pytest.StashKey[tuple[EvalCase, list[GradedCheck]]]] = pytest.StashKey()
 # What a test used of its snapshots and recordings; its last report has it, for whichever process needs it.
 _uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
 
 
 def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> None:
-    """Note that a test uses a snapshot or a recording.
-
-    Args:
-        item: the test.
-        kind: `asserted`, `written`, `sent` or `replayed`.
-        path: of the file.
-        content: what of it: nothing, the hash of its data or of its requests, or for each replayed one its number and
-            hash.
-    """
+    """Note that a test uses a file: `asserted`, `sent` with the hashes of its requests, or `replayed` with them too."""
     item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
 
 
@@ -115,17 +110,55 @@ def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
-def has_graded_checks(item: pytest.Item) -> bool:
-    """Whether checks of an item were graded, since it began to run."""
-    return bool(item.stash.get(graded_checks_key, (None, ()))[1])
+@dataclass(slots=True)
+class Notes:
+    """What is known of a test while it runs.
+
+    Args:
+        comparison: with its snapshot, if that differs.
+        renamed_from: the id that the case had, if it was renamed.
+        data: what its snapshot shows of that.
+        repeats: the answers of a case that is sent several times.
+        case: the one that its checks look at.
+        failed_checks: what to report of them if it fails for another reason as well.
+        not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
+    """
+
+    comparison: Comparison | None = None
+    renamed_from: str | None = None
+    exchange: Exchange | None = None
+    data: Any = None
+    answer: LiveResponse | None = None
+    votes: Votes = ()
+    repeats: RepeatsResult | None = None
+    case: EvalCase | None = None
+    graded: list[GradedCheck] = field(default_factory=list)
+    failed_checks: str = ""
+    not_sent_ahead: str | None = None
+
+
+_notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
+
+
+def notes_of(item: pytest.Item) -> Notes:
+    """What is known of a test so far, to be read and added to."""
+    return item.stash.setdefault(_notes_key, Notes())
+
+
+def has_notes(item: pytest.Item) -> bool:
+    """Whether anything is known of a test."""
+    return _notes_key in item.stash
+
+
+def take_notes(item: pytest.Item) -> Notes:
+    """What is known of a test, which is forgotten: what tests have compared, sent and got would add up."""
+    notes = notes_of(item)
+    del item.stash[_notes_key]
+    return notes
 
 
 def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The definitions of the fixtures of an item that no project overrides, by name.
-
-    Args:
-        definitions: of all its fixtures, by name; those that override others last.
-    """
+    """The definitions of the fixtures of an item that no project overrides, by name."""
     plain = {
         name: definitions[name][0] for name in _FIXTURES if _is_alone(definitions[name], "pytest_chatprompt.fixtures")
     }
@@ -143,21 +176,17 @@ class EvalItem(pytest.Function):
     """One case that is sent through one provider.
 
     Attributes:
-        case: the case, or what is wrong with it.
-        provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
         finish: grades its answer, in place of its test function; `None` but for then.
-        case_run: gets its answer (`run.CaseRun`); `None` but while it is graded.
-        snapshot_folder: the folder of its snapshot and its recording.
-        snapshot_stem: the file name of its snapshot, without extension.
+        grading: gets its answer; `None` but while it is graded.
     """
 
     snapshot_stem: str
     awaits_answer = False
     finish: Callable[[], None] | None = None
-    case_run: Any = None
+    grading: Any = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -218,12 +247,12 @@ class EvalItem(pytest.Function):
     def response(self) -> ProviderResponse:
         """The response to what it sends."""
         __tracebackhide__ = True
-        if self.case_run is None:
+        if self.grading is None:
             raise SnapshotError(
                 "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
                 "or an autouse fixture that takes eval_response"
             )
-        response: ProviderResponse = self.case_run.get_response()
+        response: ProviderResponse = self.grading.response()
         return response
 
     def eval_api(self, *, is_read: bool) -> EvalAPI:
@@ -244,28 +273,19 @@ class EvalItem(pytest.Function):
         return api
 
     @property
-    def line(self) -> int:
-        """The 1-based line on which the case begins."""
-        return self.case.line
-
-    @property
     def snapshot_path(self) -> Path:
         """The file of its snapshot; need not exist."""
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
     def valid_case(self) -> EvalCase:
-        """The case, with its variables filled in.
-
-        Raises:
-            EvalFileError: the case is invalid.
-        """
+        """The case, with its variables filled in."""
         return self.case.render()
 
     def warn(self, warning: Warning) -> None:
         """Issue a warning at the line of the message or option that it is about, else at that of the case."""
         position = self._position_of(warning)
         warnings.warn_explicit(
-            warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
+            warning, category=None, filename=str(self.path), lineno=position.line if position else self.case.line
         )
 
     def with_position(self, error: Exception) -> str:
@@ -284,9 +304,9 @@ class EvalItem(pytest.Function):
         if isinstance(error, EvalFileError):
             first = error.diagnostics[0]
             # A row or an attached file has lines of its own.
-            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.line
+            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.case.line
         position = self._position_of(error)
-        return self.line if position is None else position.line
+        return self.case.line if position is None else position.line
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
@@ -321,4 +341,4 @@ class EvalItem(pytest.Function):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The position of the case, for reports: the file, its 0-based line, the name."""
-        return self.path, self.line - 1, self.name
+        return self.path, self.case.line - 1, self.name

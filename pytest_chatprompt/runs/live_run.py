@@ -7,16 +7,14 @@ there, in the order of the run, the item has a second pass, which grades the ans
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import wait
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
@@ -26,27 +24,25 @@ from _pytest.runner import call_and_report, get_reraise_exceptions, runtestproto
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool
-from pytest_chatprompt.live.send_or_replay import send_or_replay
-from pytest_chatprompt.options import Options
-from pytest_chatprompt.providers.context import Cancellation, current_context, use_context
-from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.runs.item import EvalItem, add_uses
+from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
-from pytest_chatprompt.runs.recordings import record_answer, record_repeats
+from pytest_chatprompt.runs.recordings import record_answers
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
-from pytest_chatprompt.runs.usage_summary import not_sent_ahead_key, run_notes_key
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.usage_summary import run_notes_key
 from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
-    from pytest_chatprompt.live.judging import Judging
-    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider
 
 T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
@@ -55,14 +51,8 @@ PROGRESS_SECONDS: Final = 10.0
 _LAST_REPLIES_SECONDS: Final = 1.0
 # What a test sends while it runs is paid for and sent before the requests of the tests that wait for their answers.
 _FIRST: Final = -1
-# How many items may wait for an answer before them, and in rounds of what may be in flight; the larger counts. Answers
-# that wait take memory.
-_MOST_HELD: Final = 1_000
-_ROUNDS_HELD: Final = 16
-# A fixture that asks for no others than these has nothing that ends with it, unless it has code after its `yield`.
-_ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"})
-# Whose fixtures no provider of a project can depend on.
-_OURS: Final = ("pytest_chatprompt.", "syrupy")
+# How many items may wait for an answer before them: answers that wait take memory.
+_MOST_HELD: Final = 2_000
 
 
 @dataclass(eq=False)
@@ -70,9 +60,7 @@ class _HeldItem:
     """An item that has had its first pass.
 
     Args:
-        item: the item.
         case: what is to be sent once its test has passed; `None` for nothing.
-        finish: grades the answers.
         asks: whether a fixture or a hook of the project asks for the answer.
         funcargs: the values of its fixtures, for hooks that look at them.
         reports: of its phases, to be logged in its turn.
@@ -89,22 +77,10 @@ class _HeldItem:
 
 
 class LiveRun:
-    """Holds the items of a live run until their answers are there.
+    """Holds the items of a live run until their answers are there."""
 
-    Args:
-        config: the run's configuration.
-        options: its options.
-        redactor: the secrets of the run.
-        router: captures the requests of providers that cannot prepare them.
-
-    Attributes:
-        pool: runs the requests.
-        budget: what they may cost; `None` for no limit.
-    """
-
-    def __init__(
-        self, config: pytest.Config, options: Options, *, redactor: Redactor, router: LiveCaptureRouter
-    ) -> None:
+    def __init__(self, config: pytest.Config) -> None:
+        options = config.stash[options_key]
         self.budget: RunBudget | None = None
         if options.budget_usd is not None:
             from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
@@ -115,8 +91,8 @@ class LiveRun:
         self._concurrency = max(options.concurrency // workers, 1)
         self.pool = RequestPool(self._concurrency, self.budget)
         self._config = config
-        self._redactor = redactor
-        self._router = router
+        # Captures the requests of providers that cannot prepare them.
+        self._router = LiveCaptureRouter(SharedByRun.of(config).redactor)
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
         # The item that runs its first pass, if it is to be sent after that.
@@ -125,10 +101,8 @@ class LiveRun:
         self._graded: _HeldItem | None = None
         # Ends what this thread sends.
         self._cancellation = Cancellation()
-        # Whether fixtures that are not this plugin's end with the item that runs, or later but before the run does.
-        self._ends_with_test = self._ends_before_run = False
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
+        self._most_held = self._concurrency if self._stops_early else _MOST_HELD
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
@@ -166,7 +140,6 @@ class LiveRun:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._next = None
-        self._ends_with_test = False
         reports = runtestprotocol(item, log=False, nextitem=following)
         held, self._next = self._next or _HeldItem(item), None
         held.reports = reports
@@ -203,14 +176,6 @@ class LiveRun:
         """End the fixtures of the folders and files of other items, before an item is set up again."""
         if self._graded is not None:
             item.session._setupstate.teardown_exact(item)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
-        """Note whether something ends with the test, or before the run does."""
-        if request.scope == "function":
-            self._ends_with_test |= _may_end(fixturedef)
-        elif request.scope != "session" or fixturedef.params is not None:
-            self._ends_before_run |= _may_end(fixturedef)
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
         """Log the items whose answers are there, in the order of the run; wait if nothing may be sent meanwhile."""
@@ -278,21 +243,20 @@ class LiveRun:
 
     # --- what a case asks for
 
-    def sends_in_test(
-        self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
+    def send_later(
+        self, request: pytest.FixtureRequest, case: LiveCase, api: EvalAPI, finish: Callable[[], None]
     ) -> bool:
-        """Whether a case has to be sent while its test runs; why is noted for who asked for several at once."""
-        is_alone = not (self._ends_with_test or self._ends_before_run)
-        reason = why_in_its_test(item, provider, compared, judging, api, is_alone=is_alone)
-        if reason is not None:
-            item.stash[not_sent_ahead_key] = reason if self._concurrency > 1 else None
-        return reason is not None
+        """Send a case once its test has passed and is over, and let `finish` grade it when its answer is there.
 
-    def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
-        """Send a case once its test has passed and is over, and grade it when its answer is there."""
-        provider = case.provider
-        if isinstance(provider, ChatProvider):
-            variables = {name: os.environ.get(name, "") for name in provider.placeholders()}
+        `False` if it has to be sent while its test runs; why is noted for who asked for several at once.
+        """
+        item: EvalItem = request.node
+        reason = why_in_its_test(request, case, api)
+        if reason is not None:
+            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
+            return False
+        if isinstance(case.provider, ChatProvider):
+            variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
             case = replace(case, variables=variables)
         if case.repeat > 1:
             # An unreadable recording is an error of this test.
@@ -302,73 +266,27 @@ class LiveRun:
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
         self._next = _HeldItem(item, case, finish, asks, item.funcargs)
+        return True
 
     def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
-        """The answers that an item waits for, in its second pass; `None` in its first one.
-
-        Raises:
-            SnapshotError: what the item sends now is not what was sent.
-        """
+        """The answers that an item waits for, in its second pass; `None` in its first one."""
         graded = self._graded
         answers = graded.answers if graded is not None and graded.item is item else None
         if answers is not None:
             check_sent(answers.case.place, compared, answers.case.compared)
         return answers
 
-    def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
-        """The response to a case that is sent once.
-
-        Raises:
-            ProviderError: there is no response.
-            SnapshotError: something other than what was compared was sent.
-        """
-        __tracebackhide__ = True
-        answers = self.answers_of(item, case.compared)
-        if answers is None:
-            return self.send_here(case, 1, api)
-        self.wait_for_first(answers.futures.values())
-        return self.judged(answers, 1)
-
-    def send_here(self, case: LiveCase, number: int, api: EvalAPI) -> LiveResponse:
-        """Send one request of a case in this thread, while its test runs."""
-        __tracebackhide__ = True
+    def router_here(self) -> LiveCaptureRouter:
+        """What captures the requests that this thread is about to send, while its test runs."""
         self.pool.resume()
-        return case.send(self._router, number, api)
+        return self._router
 
     def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
-        """An answer that has come, once its votes have come too.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-            ProviderError: there is no answer.
-        """
+        """An answer that has come, once its votes have come too."""
         __tracebackhide__ = True
         for vote in answers.votes.get(number, ()):
             self.wait_for_first([vote])
         return answers.judged(number)
-
-    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
-        """An answer with the votes of a judge, who is asked now.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-        """
-        __tracebackhide__ = True
-        from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
-
-        self.pool.resume()
-        votes = [
-            ask()
-            for ask in judge_asks(judging, live.response, live.recording, partial(send_or_replay, place, self._router))
-        ]
-        return live._replace(judging=judging, votes=votes_by_question(judging, votes))
-
-    def be_quiet(self) -> None:
-        """Let no request be in flight, while a provider sends offline in order to show what it sends.
-
-        Until as many wait as may be in flight, or this thread waits: else each case would wait for the one before.
-        """
-        self.pool.pause()
 
     # --- waiting
 
@@ -376,7 +294,7 @@ class LiveRun:
         """Wait until at least one of some requests has ended; a test that ends meanwhile ends all of them."""
         futures = list(futures)
         try:
-            self._wait_while(lambda: not any(future.done() for future in futures), futures)
+            self._wait_while(lambda: not any(future.done() for future in futures))
         except BaseException:
             # Such as pytest-timeout.
             for future in futures:
@@ -384,13 +302,13 @@ class LiveRun:
             raise
         return {future for future in futures if future.done()}
 
-    def _wait_while(self, goes_on: Callable[[], bool], futures: Collection[RequestFuture[Any]] = ()) -> None:
+    def _wait_while(self, goes_on: Callable[[], bool]) -> None:
         """Wait, and show now and then that it does."""
         self.pool.resume()
         try:
             while goes_on():
                 seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                self.pool.wait_for_end(seconds, futures)
+                self.pool.wait_while(goes_on, seconds)
                 if goes_on() and time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
                     self._show_progress()
         except (KeyboardInterrupt, pytest.exit.Exception):
@@ -440,14 +358,7 @@ class LiveRun:
         wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
         count = 0
         for answers in held:
-            arrived = answers.arrived()
-            if answers.case.repeat > 1:
-                count += record_repeats(answers.case.place, arrived, self._redactor)
-                continue
-            for live in arrived.values():
-                # An answer that would fail its case is not recorded.
-                with suppress(ProviderError):
-                    count += record_answer(answers.case.place, live, self._redactor)
+            count += record_answers(answers.case, answers.arrived(), self._router.redactor)
         return count
 
     def _stop(self) -> None:
@@ -477,10 +388,15 @@ class _TwoPasses:
         return True
 
 
-def _may_end(fixturedef: Any) -> bool:
-    """Whether a fixture of the project may undo something when it ends."""
-    function = fixturedef.func
-    if function.__module__.startswith(_OURS):
-        return False
-    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-    return yields or not _ENDLESS.issuperset(fixturedef.argnames)
+def show_request(config: pytest.Config, provider: Provider, request: ProviderRequest, api: EvalAPI) -> Exchange:
+    """What a provider is going to send in a live run; one that has to send in order to show it sends offline.
+
+    No request is in flight meanwhile, as its stand-in would take it; until as many wait as may be in flight, or this
+    thread waits: else each case would wait for the one before.
+    """
+    __tracebackhide__ = True
+    live_run: LiveRun | None = config.pluginmanager.getplugin(LIVE_RUN)
+    if live_run is not None and not can_preview(provider):
+        live_run.pool.pause()
+    with use_context(SendContext(is_offline=live_run is None, is_priced=False)):
+        return preview(provider, request, api)

@@ -33,11 +33,7 @@ from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
 class NetworkHooks:
     """The hooks that keep eval items offline, and tell apart what tests send.
 
-    Args:
-        config: the run's configuration.
-        redactor: removes secrets from what is told.
-        late: node ids and what was tried after these tests had ended, from this process and its workers; the node id is
-            `""` for what no test has left behind.
+    `late` has node ids, `""` for no test, and what was tried after these tests had ended, in workers too.
     """
 
     config: pytest.Config
@@ -128,20 +124,10 @@ class NetworkHooks:
         return "" if is_failed else text
 
     def tell(self, node_id: str, attempt: str) -> None:
-        """Tell what was tried after the end of a test; once, even if it is tried again and again.
-
-        Args:
-            node_id: of the test; `""` if none has left it behind.
-            attempt: what was tried: `send POST https://api.example/`.
-        """
+        """Tell what was tried after the end of a test: `send POST https://api.example/`; once, however often it is."""
         attempt = self.redactor.redact(attempt)
         if (node_id, attempt) not in self.late:
             self.late.append((node_id, attempt))
-
-    def end(self, session: pytest.Session) -> None:
-        """Fail a run in which something was tried."""
-        if self.late and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List what was tried, below the tests that left it behind."""
@@ -149,14 +135,9 @@ class NetworkHooks:
             return
         write_title(terminalreporter, "-", "network access after the end of a test")
         for node_id, attempt in self.late:
-            write_line(terminalreporter, _describe(node_id, attempt))
+            who = f"{node_id}: what it started" if node_id else "between tests: something"
+            write_line(terminalreporter, f"{who} tried to {attempt}")
         write_line(
             terminalreporter,
             "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope.",
         )
-
-
-def _describe(node_id: str, attempt: str) -> str:
-    return (
-        f"{node_id}: what it started tried to {attempt}" if node_id else f"between tests: something tried to {attempt}"
-    )

@@ -14,14 +14,12 @@ import pytest
 
 from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner
 from pytest_chatprompt.errors import CaptureWarning, PayloadWarning
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.runs.item import note_use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.providers.context import Budget
     from pytest_chatprompt.providers.response import Finding
     from pytest_chatprompt.snapshots.masks import Masks
@@ -32,32 +30,17 @@ _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 
 class OwnCodeCapture:
-    """`EvalAPI` for one ordinary test.
-
-    Args:
-        redactor: learns the credentials in the requests.
-        tell: see `Owner`.
-        place: of its recording; `None` if the run neither replays nor records.
-        note_sent: called with what the test has sent, when it ends; `None` if that is not needed.
+    """`EvalAPI` for one ordinary test; `tell` is that of its `Owner`.
 
     Attributes:
-        has_passed: whether the call phase of the test has passed.
-        findings: what preflight has found in its requests.
         masks: for what reports show of its requests; `None` in a run without reports.
     """
 
-    def __init__(
-        self,
-        item: pytest.Item,
-        redactor: Redactor,
-        tell: Tell,
-        place: RecordingPlace | None = None,
-        note_sent: Callable[[tuple[SentRequest, ...]], None] | None = None,
-    ) -> None:
+    def __init__(self, request: pytest.FixtureRequest, redactor: Redactor, tell: Tell) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
 
+        item = self._item = request.node
         options = item.config.stash[options_key]
         self.api = EvalAPI(
             redactor,
@@ -65,26 +48,33 @@ class OwnCodeCapture:
             placeholders=options.placeholders,
             is_live=options.live,
         )
+        self.has_passed = False
+        self.findings: list[Finding] = []
+        self.masks: Masks | None = None
+        self._place: RecordingPlace | None = None
+        # What recordings belong to whom is asked only where some may be moved or removed.
+        self._notes_sent = options.remove_unused or item.config.getoption("update_snapshots", False)
+        if options.record or options.replay or self._notes_sent:
+            from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
+
+            self._place = place_of_test(item, request.getfixturevalue("eval_masks"))
+            self.api.recording = self._place.open()
+        if item.config.stash.get(all_results_key, False):
+            from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
+
+            self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
         self._budget: Budget | None = None
         if options.live:
+            from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
             from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
-            self._budget = LiveRun.of(item.config).budget
-        self.api.recording = None if place is None else place.open()
-        self._place = place if self.api.recording is not None else None
-        if options.live:
             # It sees what is sent, and what models reply.
             self.api.recording = self.api.recording or OpenRecording(sends=True, is_kept=False)
-            self.api.recording.budget = self._budget
-        self.has_passed = False
-        self.masks: Masks | None = None
-        self._note_sent = note_sent
-        self._item = item
+            self.api.recording.budget = self._budget = LiveRun.of(item.config).budget
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
         self._owner = running_owner() or Owner(item.nodeid, tell)
         self._checked_requests = 0
-        self.findings: list[Finding] = []
         # The variables of this process before the test, and those that it has during the test.
         self._environment: tuple[dict[str, str], dict[str, str]] = ({}, {})
 
@@ -133,14 +123,14 @@ class OwnCodeCapture:
             with self._stack:
                 threads = self._owner.leave_threads()
         finally:
-            if self._place is not None and self.api.recording is not None:
+            if self._place is not None and self.api.recording is not None and self.api.recording.is_kept:
                 from pytest_chatprompt.runs.usage_summary import add_replayed  # noqa: PLC0415
 
                 add_replayed(self._item, self._place.path, self.api.recording)
                 self._place.save(self.api.recording, self.api.redactor)
         self._add_usage()
-        if self._note_sent is not None:
-            self._note_sent(self.api.sent)
+        if self._place is not None and self._notes_sent:
+            self._note_sent(self._place)
         for name, place in threads:
             warnings.warn(
                 CaptureWarning(
@@ -150,6 +140,13 @@ class OwnCodeCapture:
                 ),
                 stacklevel=1,
             )
+
+    def _note_sent(self, place: RecordingPlace) -> None:
+        """Note what the test has sent: a recording of these requests belongs to it, whatever its name."""
+        from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
+
+        hashes = [recorded_request(sent, place.masks.apply).sha256 for sent in self.api.sent]
+        note_use(self._item, "sent", str(place.path), hashes)
 
     def warn_of_findings(self) -> str:
         """Warn of what preflight finds in the requests, once for each finding.

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
-from pytest_chatprompt.live.answers import LiveResponse, requests_of
-from pytest_chatprompt.live.send_or_replay import SentExchange, was_replayed
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError
+from pytest_chatprompt.live.answers import LiveCase, LiveResponse
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
-from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.runs.item import note_use
-from pytest_chatprompt.runs.snapshot_fixture import command_for
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder, command_for
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-    from pytest_chatprompt.capture.sent_request import SentRequest
+    pass
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
@@ -38,89 +31,38 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
-    """Where the recording of an ordinary test is.
-
-    Raises:
-        MaskError: they are invalid.
-        SnapshotError: a link leads the folder of its snapshots out of the root folder.
-    """
+    """Where the recording of an ordinary test is."""
     stem = SnapshotStems.of(item.session).find(item)
     return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
 
 
-def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
-    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name."""
-    # Most runs send nothing in ordinary tests.
-    from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
-
-    note_use(item, "sent", str(place.path), [recorded_request(each, place.masks.apply).sha256 for each in sent])
-
-
-def raise_if_unusable(response: ProviderResponse) -> None:
-    """Raise an error if a response is blocked or empty."""
+def find_unusable(response: ProviderResponse) -> ProviderError | None:
+    """The error of a response that is blocked or empty; `None` for any other."""
     if response.blocked is not None:
-        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+        return BlockedResponseError(f"the API withheld the answer: {response.blocked}")
     if not response.text.strip() and not response.tool_calls:
-        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+        return EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    return None
 
 
-def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
-    """The recorded answer to what was compared with the snapshot; the provider reads it as it reads those of the API.
+def record_answers(case: LiveCase, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
+    """Write the answers to a case, by their numbers, beside its snapshot; gives how many were recorded.
 
-    Raises:
-        ReplayError: nothing is recorded for it.
-        ProviderError: the recorded reply is an error.
+    Of a repeated case answers that are empty or withheld are recorded too: sending only for these again would raise
+    the pass rate.
     """
-    __tracebackhide__ = True
-    with use_context(SendContext(is_offline=True)):
-        # Offline an endpoint need not be set.
-        recording = place.open(getattr(provider, "base_url", None))
-    exchange, is_replayed = replay_once(place, provider, compared, recording, api)
-    return LiveResponse(compared, exchange.response, recording, is_replayed, requests_of(exchange))
-
-
-def replay_once(
-    place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
-) -> SentExchange:
-    """The recorded answer to what a provider was shown to send."""
-    __tracebackhide__ = True
-    recorded = place.recorded_response(recording, shown)
-    if recorded is not None:
-        return SentExchange(shown._replace(response=recorded), True)
-    if recording is None or shown.invocation is not None or not shown.sent:
-        raise ReplayError(place.describe_missing_answer())
-    for reply in shown.replies:
-        api.reply_queue.waiting.append(reply)
-    # Most providers prepare what they send.
-    from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
-
-    exchange = capture_replayed(provider, shown.request, api, recording)
-    return SentExchange(exchange, was_replayed(recording))
-
-
-def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
-    """Write what the API replied beside the case's snapshot; gives whether this run records and anything was sent.
-
-    Raises:
-        BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
-    """
-    raise_if_unusable(live.response)
-    return live.recording is not None and place.save(live.recording, redactor)
-
-
-def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
-    """Write the answers of a repeated case, by their numbers, beside its snapshot; gives how many were recorded.
-
-    Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
-    """
-    if not place.mode.records:
+    if not case.place.mode.records:
         return 0
-    recordings = {number: live.recording for number, live in answers.items() if live.recording is not None}
+    recordings = {
+        number: live.recording
+        for number, live in answers.items()
+        if live.recording is not None and (case.repeat > 1 or find_unusable(live.response) is None)
+    }
     count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())
     if count:
-        place.write(
+        case.place.write(
             [
-                exchange.model_copy(update={"repeat": number})
+                exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": number})
                 for number, recording in recordings.items()
                 for exchange in (*recording.exchanges(), *recording.unused())
             ],

@@ -23,15 +23,15 @@ import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.options import all_results_key, options_key
-from pytest_chatprompt.runs.code_snapshots import failed_comparison, failure_text, forget_assertions, has_assertions
+from pytest_chatprompt.runs.code_snapshots import assertions_key, failed_comparison, failure_text
 from pytest_chatprompt.runs.item import (
     ENDED_EARLY,
     PACKAGE_ERRORS,
     EvalItem,
     add_uses,
-    failed_checks_key,
-    has_graded_checks,
+    has_notes,
     is_outage,
+    notes_of,
     text_failure,
 )
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
@@ -46,6 +46,8 @@ _FRAMEWORK_FOLDERS: Final = tuple(
 _PACKAGE_FOLDER: Final = _FRAMEWORK_FOLDERS[-1]
 # Between this package's code and its error there may be that of the HTTP client.
 _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib"))
+# What wraps the making of a report.
+_Report = Generator[None, pytest.TestReport, pytest.TestReport]
 
 
 @dataclass(eq=False)
@@ -59,31 +61,43 @@ class ReportHooks:
     _node_ids: set[str] = field(default_factory=set)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
         """Show an error of this package as its text, at the position of the case."""
-        if not isinstance(item, EvalItem):
-            capture = OwnCodeCapture.of(item)
-            report = (yield) if capture is None else (yield from _report_own_code(capture, call))
-            self._show_text_only(item, call, report)
-            _place_at_test(item, report)
-            self._show_comparison(item, call, report)
-            if capture is not None or has_assertions(item):
-                self._node_ids.add(item.nodeid)
-                self._add_result(item, report)
-                add_uses(item, report)
-            if call.when == "teardown":
-                OwnCodeCapture.forget(item)
-                forget_assertions(item)
+        report = yield from (
+            self._report_case(item, call) if isinstance(item, EvalItem) else self._report_test(item, call)
+        )
+        add_uses(item, report)
+        return report
+
+    def _report_test(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
+        """The report of an ordinary test."""
+        capture = OwnCodeCapture.of(item)
+        report = (yield) if capture is None else (yield from _report_own_code(capture, call))
+        self._show_text_only(item, call, report)
+        _place_at_test(item, report)
+        self._show_comparison(item, call, report)
+        if capture is None and assertions_key not in item.stash:
             return report
+        self._node_ids.add(item.nodeid)
+        self._add_result(item, report)
+        if call.when == "teardown":
+            OwnCodeCapture.forget(item)
+            # It holds what the test compared.
+            item.stash[assertions_key] = []
+        return report
+
+    def _report_case(self, item: EvalItem, call: pytest.CallInfo[None]) -> _Report:
+        """The report of an eval item."""
         self._node_ids.add(item.nodeid)
         swallowed = self.network.take_swallowed(call)
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
-        report = yield from self._report(item, call)
+        report = yield from self._show_error(item, call)
         if report.failed:
-            _add_checks(item, report)
+            failed_checks = notes_of(item).failed_checks
+            if failed_checks:
+                # They came before it: all failures of a case are reported.
+                _add_section(report, "checks", failed_checks)
             hint = "" if self.config.stash[options_key].live else _missing_variable(call)
             if hint:
                 _add_section(report, "eval_api", hint)
@@ -94,7 +108,6 @@ class ReportHooks:
             report.when = "setup"
         if report.failed or not item.awaits_answer:
             self._add_result(item, report)
-        add_uses(item, report)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -118,13 +131,13 @@ class ReportHooks:
         return replace_surrogates(redacted)
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        if report.failed or (report.when == "call" and (self._has_notes() or has_graded_checks(item))):
+        if report.failed or (report.when == "call" and (self._notes_all() or has_notes(item))):
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)
 
-    def _has_notes(self) -> bool:
+    def _notes_all(self) -> bool:
         """Whether something is noted of each test of this run, also of those that pass."""
         options = self.config.stash[options_key]
         return options.live or options.replay or self.config.stash.get(all_results_key, False)
@@ -153,9 +166,7 @@ class ReportHooks:
         if comparison.splitlines()[-1] not in report.longreprtext:
             _add_section(report, "eval_snapshot", comparison)
 
-    def _report(
-        self, item: EvalItem, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def _show_error(self, item: EvalItem, call: pytest.CallInfo[None]) -> _Report:
         if call.excinfo is None or self.config.getoption("fulltrace", False):
             return (yield)
         error = call.excinfo.value
@@ -177,9 +188,7 @@ class ReportHooks:
         return report
 
 
-def _report_own_code(
-    capture: OwnCodeCapture, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def _report_own_code(capture: OwnCodeCapture, call: pytest.CallInfo[None]) -> _Report:
     """The report of an ordinary test with `eval_api`, with what was wrong with its requests."""
     problem = capture.take_problem(call)
     if not capture.api.is_live:
@@ -234,13 +243,6 @@ def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:
     crash = representation.reprcrash
     crash.path, crash.lineno, crash.message = path, number, text
     return representation
-
-
-def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
-    """Show the checks that do not pass below a failure that came after them: all failures of a case are reported."""
-    text = item.stash.get(failed_checks_key, "") if report.when == "call" else ""
-    if text:
-        _add_section(report, "checks", text)
 
 
 def _add_section(report: pytest.TestReport, name: str, text: str) -> None:

@@ -12,10 +12,10 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_REPEAT
-from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError, RequestCancelledError, SnapshotError
+from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.options import Options, all_results_key, options_key
-from pytest_chatprompt.providers.context import SendContext, current_context, use_context
-from pytest_chatprompt.runs.item import MASKS_FIXTURE, RESPONSE_FIXTURE
+from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
+from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.cases.case import EvalCase
-    from pytest_chatprompt.live.answers import LiveCase, LiveResponse
-    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.answers import LiveCase
+    from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
-    from pytest_chatprompt.providers.response import Provider, ProviderResponse
+    from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.runs.case_checks import CaseChecks
+    from pytest_chatprompt.runs.grading import Grading
     from pytest_chatprompt.runs.item import EvalItem
     from pytest_chatprompt.runs.live_run import LiveRun
 
@@ -65,20 +66,10 @@ def run(case: CaseRun) -> None:
 class CaseRun:
     """One run of an eval item.
 
-    Args:
-        request: the item's fixture request.
-        case: the fixture `eval_case`.
-        provider_request: the fixture `eval_request`.
-        provider: the fixture `eval_provider`.
-        api: the fixture `eval_api`.
-        snapshot: the fixture `eval_snapshot`.
-
     Attributes:
-        exchange: what the case sends.
         checks: those that the case was written with; `None` for none.
         judging: what a judge is asked about the answer; `None` for nothing.
         masks: what its snapshot shows in place of what differs from run to run.
-        first_response: of a case that is sent several times, the answer that fixtures look at.
     """
 
     request: pytest.FixtureRequest
@@ -93,9 +84,7 @@ class CaseRun:
     checks: CaseChecks | None = None
     judging: Judging | None = None
     masks: Masks = field(init=False)
-    first_response: ProviderResponse | None = None
     _live_run: LiveRun | None = None
-    _answer: LiveResponse | None = None
 
     def __post_init__(self) -> None:
         self.item = self.request.node
@@ -136,14 +125,9 @@ class CaseRun:
 
             return capture_offline(self.provider, self.provider_request, self.api)
         # A live run sends what it has compared, so it needs the whole request.
-        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
+        from pytest_chatprompt.runs.live_run import show_request  # noqa: PLC0415
 
-        if self._live_run is not None and not can_preview(self.provider):
-            # The stand-in would take the requests in flight too.
-            self._live_run.be_quiet()
-        offline = SendContext(is_offline=True, is_priced=False)
-        with use_context(current_context() if self.options.live else offline):
-            return preview(self.provider, self.provider_request, self.api)
+        return show_request(self.item.config, self.provider, self.provider_request, self.api)
 
     def estimate(self) -> None:
         """Let the run add up what the case would cost."""
@@ -168,8 +152,6 @@ class CaseRun:
         data = self.masks.apply(snapshot_data(self.exchange, item.provider_name, item.config.rootpath, judge))
         self._refuse_secrets(data)
         if item.config.stash.get(all_results_key, False):
-            from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
-
             notes = notes_of(item)
             notes.exchange, notes.data = self.exchange, data
         if not self.options.show:
@@ -201,13 +183,7 @@ class CaseRun:
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        secret = self.api.redactor.find(data)
-        if secret is not None:
-            raise SnapshotError(
-                f"what is sent to {self.item.provider_name} holds {secret.what}, under {secret.path}; "
-                "remove it: snapshots are committed. "
-                "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
-            )
+        refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
@@ -223,10 +199,7 @@ class CaseRun:
         live = self._live_run
         if live is None or live.answers_of(self.item, self.exchange) is not None:
             return False
-        if live.sends_in_test(self.item, self.provider, self.exchange, self.judging, self.api):
-            return False
-        live.hold(self.item, self._live_case(), self.grade_answer)
-        return True
+        return live.send_later(self.request, self._live_case(), self.api, self.grade_answer)
 
     def grade_answer(self) -> None:
         """Get the answer, if the run has answers, and let the checks, the fixtures and the hook look at it."""
@@ -234,44 +207,24 @@ class CaseRun:
         with nullcontext() if self.checks is None else self.checks.reported_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
             if self.options.live or self.options.replay:
-                self.item.case_run = self
+                grading = self.item.grading = self._grading()
                 try:
-                    if self.repeat > 1:
-                        self._grade_answers()
-                    else:
-                        self._grade_one_answer()
+                    grading.grade()
                 finally:
                     # The answers of a run would add up: pytest keeps its items.
-                    self.item.case_run = None
+                    self.item.grading = None
+                    grading.note()
 
-    def _grade_one_answer(self) -> None:
-        __tracebackhide__ = True
-        response: ProviderResponse
-        if self.item.finish is not None:
-            # The fixtures have ended, and none of them asks for the answer.
-            response = self.get_response()
-        else:
-            response = self.request.getfixturevalue(RESPONSE_FIXTURE)
-        votes = () if self.judging is None else self._get_votes(self.judging, response)
-        if self.checks is not None:
-            self.checks.grade_answer(response, votes)
-        if not response.is_awaited:
-            # There is no answer to check.
-            return
-        for name in self.item.response_fixtures:
-            self.request.getfixturevalue(name)
-        hook = self.item.ihook.pytest_chatprompt_response
-        hook(case=self.case, request=self.provider_request, response=response)
+    def _grading(self) -> Grading:
+        from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
 
-    def _grade_answers(self) -> None:
-        """Get several answers, and let the checks and the hook look at each."""
-        __tracebackhide__ = True
-        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
-        from pytest_chatprompt.runs.repeated_case import RepeatedCase  # noqa: PLC0415
+        kind = Grading
+        if self.repeat > 1:
+            from pytest_chatprompt.runs.repeated_grading import RepeatedGrading  # noqa: PLC0415
 
-        notes_of(self.item).exchange = self.exchange
-        repeated = RepeatedCase(self.request, self.case, self.provider_request, self.checks, self._live_case())
-        repeated.run(self._live_run, self.api)
+            kind = RepeatedGrading
+        live_case = self._live_case()
+        return kind(self.request, self.case, self.provider_request, self.checks, live_case, self._live_run, self.api)
 
     def _live_case(self) -> LiveCase:
         """What a live run sends."""
@@ -280,66 +233,3 @@ class CaseRun:
 
         place = recording_place(self.item, self.item.snapshot_folder, self.item.snapshot_stem, self.masks)
         return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging)
-
-    def get_response(self) -> ProviderResponse:
-        """The response to what the case sends: from the API or, in a replayed run, from the recording.
-
-        Raises:
-            SnapshotError: something other than what was compared was sent.
-            ProviderError: there is no response, or an empty one.
-            ReplayError: nothing is recorded for this very request.
-        """
-        __tracebackhide__ = True
-        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
-        from pytest_chatprompt.runs.recordings import raise_if_unusable, record_answer, replay_answer  # noqa: PLC0415
-        from pytest_chatprompt.runs.usage_summary import add_replayed, add_usage  # noqa: PLC0415
-
-        if self.first_response is not None:
-            return self.first_response
-        item, case, notes = self.item, self._live_case(), notes_of(self.item)
-        notes.exchange = self.exchange
-        try:
-            if self._live_run is None:
-                live = replay_answer(case.place, self.provider, self.exchange, self.api)
-            else:
-                live = self._live_run.get_response(item, case, self.api)
-        except (BudgetError, RequestCancelledError):
-            # This run broke off the request, or did not send it: that says nothing about the API.
-            raise
-        except ProviderError as error:
-            add_usage(item, item.provider_name, error)
-            raise
-        self._answer = live
-        notes.response, notes.is_replayed, notes.requests = live.response, live.is_replayed, live.requests
-        if not live.is_replayed:
-            add_usage(item, item.provider_name, live.response, requests=live.requests if live.requests > 1 else 0)
-        if live.recording is not None:
-            add_replayed(item, case.place.path, live.recording, unused=len(live.recording.others))
-        if live.response.is_awaited:
-            raise_if_unusable(live.response)
-            record_answer(case.place, live, self.api.redactor)
-        return live.response
-
-    def _get_votes(self, judging: Judging, response: ProviderResponse) -> Votes:
-        """The votes of the judge on the response: those that came with it, or else new ones.
-
-        Raises:
-            RequestCancelledError: the run was stopped.
-        """
-        __tracebackhide__ = True
-        from pytest_chatprompt.live.answers import LiveResponse  # noqa: PLC0415
-        from pytest_chatprompt.runs.case_checks import ask_judge  # noqa: PLC0415
-        from pytest_chatprompt.runs.case_results import notes_of  # noqa: PLC0415
-        from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed  # noqa: PLC0415
-
-        item, place, live = self.item, self._live_case().place, self._answer
-        if live is None or live.response is not response:
-            # The project overrides eval_response: what the judge said before is about another answer.
-            live = LiveResponse(self.exchange, response, None if live is None else live.recording)
-        judged = ask_judge(item, judging, live, place)
-        if judged is not live and live.recording is not None:
-            place.save(live.recording, self.api.redactor)
-            add_replayed(item, place.path, live.recording, unused=len(live.recording.others))
-        notes_of(item).votes = judged.votes
-        add_judge_usage(item, judged.votes)
-        return judged.votes

@@ -8,6 +8,8 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import can_preview
 from pytest_chatprompt.providers.agents.base import AgentProvider
@@ -16,42 +18,36 @@ from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.sent_request import Exchange
-    from pytest_chatprompt.live.judging import Judging
-    from pytest_chatprompt.providers.response import Provider
+    from pytest_chatprompt.live.answers import LiveCase
+
 
 # Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
 _MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
+# A fixture that asks for no others than these has nothing that ends with it, unless it has code after its `yield`.
+_ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"})
+# Whose fixtures no provider of a project can depend on.
+_OURS: Final = ("pytest_chatprompt.", "syrupy")
 
 
-def why_in_its_test(  # noqa: PLR0913 - what is known of a case
-    item: EvalItem,
-    provider: Provider,
-    compared: Exchange,
-    judging: Judging | None,
-    api: EvalAPI,
-    *,
-    is_alone: bool,
-) -> str | None:
-    """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then.
-
-    `is_alone` says whether no fixture of the project ends before it.
-    """
+def why_in_its_test(request: pytest.FixtureRequest, case: LiveCase, api: EvalAPI) -> str | None:
+    """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then."""
+    provider, judging, compared = case.provider, case.judging, case.compared
     if isinstance(provider, AgentProvider):
         # In the thread where Ctrl-C arrives.
         return "agents run one after the other"
     if judging is not None and not (isinstance(judging.judge, ChatProvider) and can_preview(judging.judge)):
         return "their judge does not prepare its requests as the providers of APIs do"
-    why = _why_by_plugin(item)
+    why = _why_by_plugin(request.node)
     if why is not None or compared.prepared is not None:
         return why
     if not compared.sent:
         return "their provider makes no HTTP request that could be compared in advance"
     if api.children.server is not None:
         return "their provider needs eval_api, which ends with each of them"
-    if not is_alone:
+    # All that were set up for the test, also those that were asked for by name.
+    if any(map(_may_end, request._fixture_defs.values())):
         return "their provider is your own, and may need fixtures that end with each of them: give them session scope"
-    return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
+    return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(request.node) else None
 
 
 def _why_by_plugin(item: EvalItem) -> str | None:
@@ -82,3 +78,13 @@ def _has_timeout(item: EvalItem) -> bool:
         return False
     settings = (config.getoption("timeout", None), os.environ.get("PYTEST_TIMEOUT"))
     return bool(any(settings) or item.get_closest_marker("timeout") or config.getini("timeout"))
+
+
+def _may_end(fixturedef: Any) -> bool:
+    """Whether a fixture of the project may undo something when it ends, before the run does."""
+    function = fixturedef.func
+    ends_with_run = fixturedef.scope == "session" and fixturedef.params is None
+    if ends_with_run or function.__module__.startswith(_OURS):
+        return False
+    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    return yields or not _ENDLESS.issuperset(fixturedef.argnames)

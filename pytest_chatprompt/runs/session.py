@@ -12,11 +12,10 @@ import warnings
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import EvalFileWarning
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.file import EvalFile
@@ -26,9 +25,6 @@ from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.wording import count
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 
 # How often a tag has to be used to be the one that was meant; `smoek` and `smoke` are 0.8 alike.
 _OFTEN: Final = 5
@@ -43,11 +39,12 @@ class EvalSession:
     """What the eval files of a run share."""
 
     config: pytest.Config
-    redactor: Redactor
-    network: NetworkHooks
-    unused_snapshots: UnusedSnapshots
-    _router: LiveCaptureRouter | None = None
     _failed_files: int = 0
+
+    def __post_init__(self) -> None:
+        self.redactor = SharedByRun.of(self.config).redactor
+        self.network = NetworkHooks(self.config, self.redactor)
+        self.unused_snapshots = UnusedSnapshots(self.config)
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
@@ -55,8 +52,7 @@ class EvalSession:
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
             options = config.stash[options_key]
-            redactor = SharedByRun.of(config).redactor
-            session = cls(config, redactor, NetworkHooks(config, redactor), UnusedSnapshots(config))
+            session = cls(config)
             config.pluginmanager.register(session, _NAME)
             config.pluginmanager.register(session.network, "chatprompt-network")
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
@@ -64,21 +60,12 @@ class EvalSession:
             if options.estimates:
                 from pytest_chatprompt.runs.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
 
-                config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
+                config.pluginmanager.register(EstimatedRun(config), ESTIMATED_RUN)
             if options.live:
                 from pytest_chatprompt.runs.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
-                live = LiveRun(config, options, redactor=session.redactor, router=session.router())
-                config.pluginmanager.register(live, LIVE_RUN)
+                config.pluginmanager.register(LiveRun(config), LIVE_RUN)
         return session
-
-    def router(self) -> LiveCaptureRouter:
-        """The router that captures requests of a live run. A method: pytest 8.2 reads properties of its plugins."""
-        from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
-
-        if self._router is None:
-            self._router = LiveCaptureRouter(self.redactor)
-        return self._router
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -124,14 +111,15 @@ class EvalSession:
             return (yield)
         finally:
             # After fixtures of the session are torn down, and before pytest-xdist sends the output of a worker.
-            self.network.end(session)
+            if self.network.late and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
-                data = self.unused_snapshots.as_data()
+                data = self.unused_snapshots.facts.as_data()
                 self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
 
     def merge_worker(self, output: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
-        self.unused_snapshots.merge(output)
+        self.unused_snapshots.facts.merge(output)
         self.network.late += map(tuple, output["late"])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ class SharedByRun:
 
     Args:
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
-        file_warnings: about eval files; they are issued once collection is done.
-        markers: the tags that are registered as markers.
         files_by_stem: for each folder its files, by their names without extension.
         tags: how many cases have each tag, and the last of them.
         revision: the git revision whose snapshots count; `None` for the files on disk.
@@ -85,6 +84,17 @@ class SharedByRun:
             self._api.reset()
             self._api.clear_sent()
         return self._api
+
+
+def refuse_secret(redactor: Redactor, data: object, what: str) -> None:
+    """Refuse data with a secret; `what` says what holds it."""
+    __tracebackhide__ = True
+    secret = redactor.find(data)
+    if secret is not None:
+        raise SnapshotError(
+            f"{what} {secret.what}, under {secret.path}; remove it: snapshots are committed. "
+            "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+        )
 
 
 _shared_key: Final[pytest.StashKey[SharedByRun]] = pytest.StashKey()

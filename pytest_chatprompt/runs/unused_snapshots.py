@@ -33,7 +33,6 @@ from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
     gone_snapshots,
     holds_conflict,
-    snapshots_by_data,
     unused_snapshots,
     written_files,
 )
@@ -47,7 +46,6 @@ class _Uses(TypedDict):
     """What one process knows of the snapshots of an eval file or a module, as data that a worker can send.
 
     Args:
-        folder: of its snapshots.
         needed: the node ids of the tests that have to pass before anything of the file can be called unused.
         unused: the snapshots and recordings that it does not define; for a module all of its snapshots.
         gone: of an eval file, those of them whose case, provider or row is gone.
@@ -66,11 +64,8 @@ class _RunFacts:
     Args:
         uses: of the eval files and modules of the run, by their node ids.
         orphans: folders of snapshots whose file is gone.
-        senders: the cases, and the tests of own code.
-        passed: the tests that passed.
         not_passed: those that failed or were skipped, in any phase or run.
         asserted: the snapshots that tests of own code have compared with.
-        written: the snapshots that the run wrote, with the hashes of their data.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
         replayed: for each test, the replies that it was given from each recording.
         flags: `incomplete` where nothing can be said of the run, `partial` where some tests were not selected.
@@ -82,7 +77,6 @@ class _RunFacts:
     passed: set[str] = field(default_factory=set)
     not_passed: set[str] = field(default_factory=set)
     asserted: set[str] = field(default_factory=set)
-    written: dict[str, list[str]] = field(default_factory=dict)
     sent: dict[str, list[str]] = field(default_factory=dict)
     replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
@@ -92,7 +86,7 @@ class _RunFacts:
         return {name: facts if isinstance(facts, dict) else list(facts) for name, facts in vars(self).items()}
 
     def merge(self, data: dict[str, Any]) -> None:
-        """Add the facts of another process."""
+        """Add the facts of a worker. Of one that has crashed no test counts as passed."""
         for name, facts in vars(self).items():
             facts.update(data[name])
 
@@ -119,13 +113,12 @@ class UnusedSnapshots:
     """The hooks that find unused snapshots."""
 
     config: pytest.Config
-    _facts: _RunFacts = field(default_factory=_RunFacts)
+    facts: _RunFacts = field(default_factory=_RunFacts)
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _is_disabled_by_user: bool = False
     _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
-    _new_names: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._shared = SharedByRun.of(self.config)
@@ -134,13 +127,13 @@ class UnusedSnapshots:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases were selected, and all tests of each module of which some were."""
         # No test has run yet, so a failure is a file that could not be collected.
-        self._facts.flags |= {"incomplete"} if session.testsfailed else set()
+        self.facts.flags |= {"incomplete"} if session.testsfailed else set()
         for item in session.items:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files.add(item.parent)
-                self._facts.senders.add(item.nodeid)
+                self.facts.senders.add(item.nodeid)
             elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                self._facts.senders.add(item.nodeid)
+                self.facts.senders.add(item.nodeid)
         selected = set(session.items)
         modules = {item.path for item in selected if not isinstance(item, EvalItem)}
         collected = self.config.stash.get(collected_key, [])
@@ -149,7 +142,7 @@ class UnusedSnapshots:
             for node in nodes if isinstance(collector, pytest.File | pytest.Class) else ():
                 # Where the command line names a test, pytest looks into no other class.
                 if node not in selected and node not in collectors:
-                    self._facts.flags.add("partial")
+                    self.facts.flags.add("partial")
                 if isinstance(node, pytest.Item) and node.path in modules:
                     self._tests.setdefault(node.path, []).append(node)
                 elif not isinstance(node, pytest.Item) and node not in collectors:
@@ -159,16 +152,15 @@ class UnusedSnapshots:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
         if report.passed and report.when == "call":
-            self._facts.passed.add(report.nodeid)
+            self.facts.passed.add(report.nodeid)
         elif report.failed or report.skipped:
             # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
-            self._facts.not_passed.add(report.nodeid)
+            self.facts.not_passed.add(report.nodeid)
         uses = getattr(report, "chatprompt_uses", None)
         if uses is not None:
-            self._facts.asserted.update(uses.get("asserted", ()))
-            self._facts.written |= uses.get("written", {})
-            self._facts.sent |= uses.get("sent", {})
-            self._facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
+            self.facts.asserted.update(uses.get("asserted", ()))
+            self.facts.sent |= uses.get("sent", {})
+            self.facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -191,13 +183,13 @@ class UnusedSnapshots:
                 not self.config.pluginmanager.hasplugin("syrupy"),
             )
         ):
-            self._facts.flags.add("incomplete")
+            self.facts.flags.add("incomplete")
         self._note_uses(session)
         if self._is_set("update_snapshots"):
-            for uses in self._facts.uses.values():
+            for uses in self.facts.uses.values():
                 remove_temporary_files(Path(uses["folder"]))
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
-        is_disabled = self._is_disabled_by_user or "incomplete" in self._facts.flags
+        is_disabled = self._is_disabled_by_user or "incomplete" in self.facts.flags
         self.config.option.disable_unused_snapshots = is_disabled
         if not hasattr(self.config, "workeroutput") and not is_disabled:
             # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
@@ -207,14 +199,6 @@ class UnusedSnapshots:
                 self._keep_for_reports()
         return (yield)
 
-    def as_data(self) -> dict[str, Any]:
-        """What this process found as data, for `merge` in another process."""
-        return self._facts.as_data()
-
-    def merge(self, data: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found. Of one that has crashed no test counts as passed."""
-        self._facts.merge(data)
-
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
         names_provider = provider_named_on_command_line(self.config)
@@ -222,7 +206,7 @@ class UnusedSnapshots:
             if file.is_complete:
                 unused = unused_snapshots(sorted(file.snapshot_folder.glob("*.yaml")), file.stems)
                 gone = gone_snapshots(unused, file.stems_without_parameters()) if unused else []
-                needed = file.node_ids - self._facts.senders | file.unresolved
+                needed = file.node_ids - self.facts.senders | file.unresolved
                 self._add_uses(file.nodeid, file.snapshot_folder, needed, unused, gone)
         for tests in self._tests.values():
             folder = snapshot_folder(tests[0])
@@ -231,13 +215,13 @@ class UnusedSnapshots:
                 self._add_uses(tests[0].nodeid.partition("::")[0], folder, [item.nodeid for item in tests], files)
         if not names_provider:
             folders = self.config.stash.get(snapshot_folders_key, [])
-            self._facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
+            self.facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
 
     def _add_uses(
         self, name: str, folder: Path, needed: Iterable[str], unused: Iterable[Path], gone: Iterable[Path] = ()
     ) -> None:
         paths, gone_paths = ([str(path) for path in each] for each in (unused, gone))
-        self._facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
+        self.facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
 
     def _is_orphan(self, folder: Path) -> bool:
         """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
@@ -249,47 +233,29 @@ class UnusedSnapshots:
 
     def _missing(self, uses: _Uses) -> set[str]:
         """The tests without which nothing of a file can be called unused."""
-        return set(uses["needed"]) - (self._facts.passed - self._facts.not_passed)
+        return set(uses["needed"]) - (self.facts.passed - self.facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
-        asserted = set(map(normalized_name, self._facts.asserted))
+        asserted = set(map(normalized_name, self.facts.asserted))
         return [Path(name) for name in uses["unused"] if normalized_name(name) not in asserted]
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
-        settled = {path: uses for path, uses in self._facts.uses.items() if not self._missing(uses)}
+        settled = {path: uses for path, uses in self.facts.uses.items() if not self._missing(uses)}
         gone = {name for uses in settled.values() for name in uses["gone"]}
-        unused = {path: _LEFT for folder in self._facts.orphans for path in written_files(Path(folder))}
+        unused = {path: _LEFT for folder in self.facts.orphans for path in written_files(Path(folder))}
         for path in (path for uses in settled.values() for path in self._unused_of(uses)):
             unused[path] = _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
-        self._find_new_names(unused)
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, is_updated=is_updated)
-        if "partial" in self._facts.flags:
+        if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
             unused = {path: kind for path, kind in unused.items() if kind in (_GONE, _SNAPSHOT)}
         self._lines += self._unused_lines(unused)
         # Unused recordings alone do not fail the run.
         if {_GONE, _SNAPSHOT} & {*unused.values()} and not (is_updated or self._is_set("warn_unused_snapshots")):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _find_new_names(self, unused: Iterable[Path]) -> None:
-        """Find what shows now what unused snapshots show: snapshots that the run wrote, or tests without one."""
-        names = {
-            sha256: shown_path(Path(path), self.config.rootpath) for path, (sha256,) in self._facts.written.items()
-        }
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if unused and reporter is not None:
-            from pytest_chatprompt.reports.terminal_hooks import failed_results  # noqa: PLC0415
-
-            for _, result in failed_results(reporter):
-                snapshot = result.snapshot
-                if snapshot is not None and snapshot.state == "new" and snapshot.sent_sha256 is not None:
-                    names[snapshot.sent_sha256] = result.node_id
-        if names:
-            old = snapshots_by_data(sorted(unused))
-            self._new_names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, is_updated: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
@@ -302,17 +268,17 @@ class UnusedSnapshots:
         if self._options.remove_unused and self._has_passed:
             kinds |= {_GONE, _SNAPSHOT}
             # Whether the run has sent, or compared with a snapshot, all that its files send.
-            if not self._facts.senders & self._facts.not_passed and "partial" not in self._facts.flags:
+            if not self.facts.senders & self.facts.not_passed and "partial" not in self.facts.flags:
                 kinds |= {_RECORDING, _LEFT}
                 pruned = self._prune(settled)
         removable = {path for path, kind in unused.items() if kind in kinds}
         conflicts = {path for path in removable if not (is_updated or is_recording(path)) and holds_conflict(path)}
         removable -= conflicts
-        folders = [Path(uses["folder"]) for uses in self._facts.uses.values()]
+        folders = [Path(uses["folder"]) for uses in self.facts.uses.values()]
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
-        removal = remove_unused(unused, removable, root, folders, self._facts.sent)
+        removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         self._lines += [
             f"It holds the conflict of a merge: kept {shown_path(path, root)}" for path in sorted(conflicts)
@@ -327,14 +293,14 @@ class UnusedSnapshots:
 
     def _prune(self, settled: Iterable[str]) -> int:
         """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
-        if not self._facts.replayed or self._options.live or self._options.repeat is not None:
+        if not self.facts.replayed or self._options.live or self._options.repeat is not None:
             return 0
         from pytest_chatprompt.runs.usage_summary import pruned_key  # noqa: PLC0415
         from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
             prune_recording(Path(path), used, self.config.rootpath, self._shared.redactor)
-            for node_id, recordings in self._facts.replayed.items()
+            for node_id, recordings in self.facts.replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
             if Path(path).exists()
@@ -363,8 +329,7 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
         for path in paths:
-            note = f", renamed to {self._new_names[path]}" if path in self._new_names else ""
-            note += ", which holds the conflict of a merge" if holds_conflict(path) else ""
+            note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
             yield f"  {shown_path(path, self.config.rootpath)}{note}"
 
     @pytest.hookimpl(tryfirst=True)
@@ -390,7 +355,7 @@ class UnusedSnapshots:
                 left_out=tuple(sorted(node_id.removeprefix(f"{path}::") for node_id in self._missing(uses))),
                 unused=tuple(shown_path(each, root) for each in self._unused_of(uses) if each.exists()),
             )
-            for path, uses in self._facts.uses.items()
+            for path, uses in self.facts.uses.items()
         )
 
     def _is_set(self, name: str) -> bool:

@@ -21,7 +21,7 @@ from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
-from pytest_chatprompt.runs.item import note_use
+from pytest_chatprompt.runs.item import note_use, notes_of
 from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
     from pytest_chatprompt.live.judging import Votes
 
+
 # The properties of a repeated case in its report, without the prefix that all of them have.
 RATE_PROPERTY: Final = "passed_answers"
 INTERVAL_PROPERTY: Final = "pass_interval"
 PREFIX: Final = "chatprompt_"
 UNKNOWN: Final = "unknown"
-# Why an item was sent only when it ran; `None` if there is nothing to say.
-not_sent_ahead_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 # What the summary says of the run besides.
 run_notes_key: Final[pytest.StashKey[list[str]]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
@@ -61,7 +60,7 @@ def add_usage(
             properties[key] = values
         elif isinstance(outcomes[0], ProviderResponse):
             properties[key] = values[0]
-    reason = item.stash.get(not_sent_ahead_key, None)
+    reason = notes_of(item).not_sent_ahead
     if reason is not None:
         properties["not_sent_ahead"] = reason
     set_properties(item, properties)
@@ -69,16 +68,18 @@ def add_usage(
 
 def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dict[str, list[Any]]:
     """The tokens, latencies and costs of responses; without costs if none is known."""
-    rows = []
+    numbers: dict[str, list[Any]] = {key: [] for key in (*_NUMBERS, _COST)}
     for outcome in outcomes:
-        row: list[float | None] = [None] * 4
-        if isinstance(outcome, ProviderResponse):
-            usage, latency = outcome.usage, outcome.latency_seconds
-            seconds = None if latency is None else round(latency, 3)
-            row = [usage.input_tokens, usage.output_tokens, seconds, outcome.cost_usd]
-        rows.append([UNKNOWN if number is None else number for number in row])
-    numbers = dict(zip((*_NUMBERS, _COST), map(list, zip(*rows, strict=True)), strict=True))
-    return {key: values for key, values in numbers.items() if key != _COST or any(map(_is_number, values))}
+        # In place of an error one of which nothing is known.
+        response = outcome if isinstance(outcome, ProviderResponse) else ProviderResponse(text="")
+        usage, latency = response.usage, response.latency_seconds
+        seconds = None if latency is None else round(latency, 3)
+        known = (usage.input_tokens, usage.output_tokens, seconds, response.cost_usd)
+        for values, number in zip(numbers.values(), known, strict=True):
+            values.append(UNKNOWN if number is None else number)
+    if not any(map(_is_number, numbers[_COST])):
+        del numbers[_COST]
+    return numbers
 
 
 def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
@@ -145,9 +146,6 @@ _SHOWN_TESTS: Final = 3
 OWN_CODE: Final = "own code"
 # What the judges of all cases used, in a row of its own.
 _JUDGE_ROW: Final = "(judge)"
-_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
-# A last column, if some cost is known.
-_COST_HEAD: Final = "cost"
 
 
 @dataclass(eq=False)
@@ -245,25 +243,31 @@ class UsageSummary:
             if "judge_requests" in test:
                 judge = {name.removeprefix(_JUDGE): value for name, value in test.items() if name.startswith(_JUDGE)}
                 rows[_JUDGE_ROW].append({"nodeid": test["nodeid"], **judge})
-        every = [case for cases in rows.values() for case in cases]
-        has_costs = any(_COST in case for case in every)
+        table = [_row(provider, cases) for provider, cases in sorted(rows.items())]
         # Only where it is not said by the number of cases.
-        has_requests = any("requests" in test for test in self._tests)
-        yield (*_HEAD[:2], *(["requests"] if has_requests else ()), *_HEAD[2:], *([_COST_HEAD] if has_costs else ()))
-        for provider, cases in sorted(rows.items()):
-            latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
-            yield (
-                provider,
-                # A case that ran twice is one case, but its tokens count twice.
-                str(len({case["nodeid"] for case in cases})),
-                *([str(sum(map(_requests, cases)))] if has_requests else ()),
-                total(_values(cases, "input_tokens"), str),
-                total(_values(cases, "output_tokens"), str),
-                str(sum(case["retries"] for case in cases)),
-                f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
-                f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-                *([total(_values(cases, _COST), dollars)] if has_costs else []),
-            )
+        left_out = set() if any("requests" in test for test in self._tests) else {"requests"}
+        if not any(_COST in case for cases in rows.values() for case in cases):
+            left_out.add("cost")
+        heads = tuple(head for head in _row("", []) if head not in left_out)
+        yield heads
+        yield from (tuple(row[head] for head in heads) for row in table)
+
+
+def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
+    """What the cases of a provider used, by the heads of the table."""
+    latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
+    return {
+        "provider": provider,
+        # A case that ran twice is one case, but its tokens count twice.
+        "cases": str(len({case["nodeid"] for case in cases})),
+        "requests": str(sum(map(_requests, cases))),
+        "input tokens": total(_values(cases, "input_tokens"), str),
+        "output tokens": total(_values(cases, "output_tokens"), str),
+        "retries": str(sum(case["retries"] for case in cases)),
+        "median latency": f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
+        "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
+        "cost": total(_values(cases, _COST), dollars),
+    }
 
 
 def _requests(case: Mapping[str, Any]) -> int:

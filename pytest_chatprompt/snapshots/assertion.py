@@ -163,10 +163,6 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-def _ignore(*_values: Any) -> None:
-    """Note nothing."""
-
-
 class AssertionContext(NamedTuple):
     """What an assertion needs to know of its test.
 
@@ -176,7 +172,6 @@ class AssertionContext(NamedTuple):
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
-        note_written: called with the path and the text of each snapshot that is written.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
@@ -187,7 +182,6 @@ class AssertionContext(NamedTuple):
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
-    note_written: Callable[[Path, str], Any] = _ignore
     note_asserted: Callable[[str], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
@@ -257,8 +251,6 @@ class EvalSnapshot(SnapshotAssertion):
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
-        if result.created or result.updated:
-            self.context.note_written(Path(result.snapshot_location), str(result.asserted_data))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None

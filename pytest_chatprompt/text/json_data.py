@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pydantic import PlainValidator
-from pydantic import ValidationError
-from pydantic_core import InitErrorDetails
-from pydantic_core import PydanticCustomError
-from typing import Any
-from typing import Final
-from typing import NoReturn
 import json
 import math
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
-
-
+from pydantic import PlainValidator, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
 class FrozenDict(dict[str, Any]):

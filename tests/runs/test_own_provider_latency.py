@@ -66,3 +66,14 @@ def test_an_answer_that_nobody_waits_for_has_none(live_project: MakeLiveProject)
     result = run("--chatprompt-live", "--chatprompt-report", "report.json")
     result.assert_outcomes(passed=1)
     assert "latency_seconds" not in (run.path / "report.json").read_text(encoding="utf-8")
+
+
+def test_the_time_of_an_app_around_its_requests_does_not_count(live_project: MakeLiveProject, server: Server) -> None:
+    app = GATEWAY.replace("import httpx", "import time\n\nimport httpx").replace(
+        "        return", "        time.sleep(1)\n        return"
+    )
+    run = live_project(1, conftest=app.replace("URL", server.url).replace("LATENCY", "None"))
+    server.reply = Reply(delay_seconds=0.1)
+    seconds = latency(run, "--chatprompt-live")
+    assert seconds is not None
+    assert 0.1 <= seconds < 1

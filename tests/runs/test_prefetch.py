@@ -27,7 +27,6 @@ def test_only_so_many_cases_wait_for_an_answer_before_them(
     live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_run, "_MOST_HELD", 5)
-    monkeypatch.setattr(live_run, "_ROUNDS_HELD", 1)
     sent_with_the_first: list[str] = []
 
     def script(_: int, body: Any) -> Reply:

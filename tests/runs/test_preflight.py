@@ -137,8 +137,8 @@ def greet(**more):
     openai.OpenAI(api_key="k").chat.completions.create(**GREETING, **more)
 """
 FIXED = (
-    "PayloadWarning: OpenAI's gpt-5-mini refuses a temperature other than 1; leave it out, or set model_limits if this "
-    "model accepts one [[]temperature-fixed, https://platform.openai.com/docs/models]"
+    "PayloadWarning: OpenAI's gpt-5-mini refuses a temperature other than 1; leave it out "
+    "[[]temperature-fixed, https://platform.openai.com/docs/models]"
 )
 
 
@@ -164,6 +164,17 @@ def test_it(eval_api):
             "  test_a.py:13: PayloadWarning: OpenAI takes up to 4 texts under stop; leave some out [[]stop-count, *",
         ]
     )
+
+
+def test_own_code_is_told_of_no_setting_of_a_provider(run: Run) -> None:
+    test = f"{OWN_CODE}\ndef test_it(eval_api):\n    greet(max_tokens=9)\n"
+    run.write({"pytest.ini": WARNINGS, "test_a.py": test})
+    run("--chatprompt-report=r.json").assert_outcomes(passed=1, warnings=2)
+    (result,) = json.loads((run.path / "r.json").read_text())["results"]
+    assert sorted(result["findings"]) == [
+        "OpenAI's gpt-5-mini refuses a temperature other than 1; leave it out",
+        "OpenAI's gpt-5-mini refuses max_tokens; send max_completion_tokens in its place",
+    ]
 
 
 def test_own_code_gets_it_whatever_client_sends_and_when(run: Run) -> None:

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from pytest_chatprompt.apis.model_api import ChatAPI
-from pytest_chatprompt.apis.model_api import ModelAPI
-from pytest_chatprompt.apis.model_api import read_usage
-from pytest_chatprompt.apis.table import chat_providers
-from pytest_chatprompt.apis.table import find_api
-from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.open_recording import find_billing
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
 import httpx
-import math
 
-
-
-
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
+from pytest_chatprompt.apis.table import chat_providers, find_api
+from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 
 class ModelAnswer(NamedTuple):
@@ -63,6 +51,14 @@ def summed_usage(responses: Sequence[ProviderResponse]) -> TokenUsage:
 def summed(amounts: Sequence[float | None]) -> float | None:
     """A sum; `None` if one of the amounts is not known."""
     return None if None in amounts else math.fsum(filter(None, amounts))
+
+
+def request_seconds(recording: OpenRecording | None, measured: float) -> float:
+    """How long the requests to models took, of a provider of one's own that took this long."""
+    answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
+    seconds = summed([answer.latency_seconds for answer in answers]) if answers else None
+    # Requests that are sent at once take no longer than all of it.
+    return measured if seconds is None else min(seconds, measured)
 
 
 def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> ProviderResponse:

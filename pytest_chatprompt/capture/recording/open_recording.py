@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections import deque
-from collections.abc import AsyncIterator
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+import copy
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
 from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
-from pytest_chatprompt.capture.clients.interceptor import awaited
-from pytest_chatprompt.capture.clients.interceptor import let_pass
+from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_cost import estimate_tokens
-from pytest_chatprompt.capture.recording.recorded_exchange import Mask
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
-from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request
-from pytest_chatprompt.capture.recording.recorded_exchange import rounded
+from pytest_chatprompt.capture.recording.recorded_exchange import (
+    Mask,
+    RecordedExchange,
+    RecordedReply,
+    RecordedRequest,
+    recorded_request,
+    rounded,
+)
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.context import Budget
-from pytest_chatprompt.providers.context import Reservation
-from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES
-from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.http.client import trusted_certificates
+from pytest_chatprompt.providers.context import Budget, Reservation, current_context
+from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.prices import Billing
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import Final
-from typing import TYPE_CHECKING
-import copy
-import httpx
-import threading
-import time
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
-
-
-
-
-
 
 
 class RecordingEntry:
