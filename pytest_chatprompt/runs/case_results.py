@@ -7,23 +7,21 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
-from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answers import case_section, check_line
 from pytest_chatprompt.results.records import (
     CaseResult,
-    ChangeCost,
     CheckResult,
     ErrorResult,
     RepeatsResult,
@@ -348,6 +346,9 @@ def _snapshot_of_test(
 def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
     """How a comparison ended that failed; see `SnapshotResult`."""
     stored, sent = comparison.stored, comparison.sent
+    # Most cases are what their snapshots say.
+    from pytest_chatprompt.reports.review import change_cost  # noqa: PLC0415
+
     keeps = item.config.stash.get(all_results_key, False)
     stored_data, sent_data = _data(stored), _data(sent)
     return SnapshotResult(
@@ -369,34 +370,3 @@ def _data(text: str | None) -> Any:
         return None if text is None else read_data(text)
     except SnapshotFileError:
         return text
-
-
-def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
-    """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
-
-    Without a cost if one of them shows no prompt, or is nested too deeply to be read.
-    """
-    # Most cases are what their snapshots say.
-    from pytest_chatprompt.snapshots.diff import requests_of  # noqa: PLC0415
-
-    before, after = (dict(requests_of(data)) if isinstance(data, Mapping) else {} for data in (stored, sent))
-    if not before or not after:
-        return None
-    try:
-        sizes = [sum(map(count_characters, requests.values())) for requests in (before, after)]
-        place = _first_break(before, after)
-    except RecursionError:
-        return None
-    characters = sizes[1] - sizes[0]
-    return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
-
-
-def _first_break(before: Mapping[Any, SentRequest], after: Mapping[Any, SentRequest]) -> str | None:
-    """The first place where a request differs from its snapshot; new and removed requests do not count."""
-    for path, stored in before.items():
-        sent = after.get(path)
-        broken = None if sent is None or not sent.endpoint else find_break(stored, sent)
-        if broken is not None:
-            place = f"requests[{path[1]}]." if len(path) > 1 else ""
-            return f"{place}{broken}" if broken == "endpoint" else f"{place}request.{broken}"
-    return None
