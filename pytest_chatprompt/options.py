@@ -113,6 +113,9 @@ _SENDING_OR_WRITING: Final = {
 }
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 _CONCURRENCY: Final = f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})"
+_PLACEHOLDERS: Final = (
+    "environment variables that eval_api sets where they are not set, or none (default: the API keys of installed SDKs)"
+)
 _BUDGET: Final = "send nothing more in a live run once this much was spent, in US dollars"
 
 
@@ -126,84 +129,71 @@ snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 crashed_key: Final = pytest.StashKey[bool]()
 
 
-# The options of the command line, by what follows `--chatprompt-`.
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "provider": {"metavar": "NAME", "help": "send every case through this provider instead of the one in its file"},
-    "live": {
-        "action": "store_true",
-        "help": "send requests to the real APIs; each is compared with its snapshot first",
-    },
-    "concurrency": {"metavar": "N", "help": _CONCURRENCY},
-    "repeat": {"metavar": "N", "help": "how often each case is sent in a live run, whatever its file says"},
-    "budget-usd": {"metavar": "X", "help": _BUDGET},
-    "record": {
-        "action": "store_true",
-        "help": "with --chatprompt-live: write what the APIs reply beside the snapshots",
-    },
-    "replay": {
-        "action": "store_true",
-        "help": "use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
-    },
-    "against": {
-        "metavar": "REF",
-        "help": "compare with the snapshots of a git revision in place of those on disk: what this branch changes",
-    },
-    "remove-unused": {
-        "action": "store_true",
-        "help": "remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
-    },
-    "schema": {
-        "action": "store_true",
-        "help": "print the JSON Schema of eval files, for editors, and collect nothing",
-    },
-    "show": {
-        "action": "store_true",
-        "help": "print what is sent, as a conversation and as it is, and compare nothing",
-    },
-    "report": {
-        "dest": "chatprompt_reports",
-        "metavar": "PATH",
-        "action": "append",
-        "default": [],
-        "help": "write a report of the run, in the format of the suffix "
-        f"({', '.join(REPORT_SUFFIXES)}); may be repeated",
-    },
-}
-# The ini values, by what follows `chatprompt_`: their help, type and default.
-_INI_VALUES: Final[Mapping[str, tuple[str, Any, Any]]] = {
-    "concurrency": (_CONCURRENCY, None, None),
-    "budget_usd": (_BUDGET, None, None),
-    "provider": (f"the provider of cases that name none (default: {DEFAULT_PROVIDER})", None, None),
-    "judge": ("the provider that llm_rubric asks (default: that of chatprompt_provider)", None, None),
-    "judge_template": ("a YAML or JSON file with the prompt of llm_rubric, relative to the root folder", None, None),
-    "files": (f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})", "args", _FILE_PATTERNS),
-    "guideline_patterns": (
-        "globs of the files that are guidelines, for eval files that have none of their own",
+# The options: what follows `--chatprompt-`, the name of its value, of which a flag has none, and the help.
+_OPTIONS: Final = (
+    ("provider", "NAME", "send every case through this provider instead of the one in its file"),
+    ("live", None, "send requests to the real APIs; each is compared with its snapshot first"),
+    ("concurrency", "N", _CONCURRENCY),
+    ("repeat", "N", "how often each case is sent in a live run, whatever its file says"),
+    ("budget-usd", "X", _BUDGET),
+    ("record", None, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
+    (
+        "replay",
+        None,
+        "use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
+    ),
+    (
+        "against",
+        "REF",
+        "compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    ),
+    (
+        "remove-unused",
+        None,
+        "remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
+    ),
+    ("schema", None, "print the JSON Schema of eval files, for editors, and collect nothing"),
+    ("show", None, "print what is sent, as a conversation and as it is, and compare nothing"),
+)
+_REPORT: Final = (
+    f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated"
+)
+# The ini values: what follows `chatprompt_`, the type, the default, and the help.
+_INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
+    ("concurrency", None, None, _CONCURRENCY),
+    ("budget_usd", None, None, _BUDGET),
+    ("provider", None, None, f"the provider of cases that name none (default: {DEFAULT_PROVIDER})"),
+    ("judge", None, None, "the provider that llm_rubric asks (default: that of chatprompt_provider)"),
+    ("judge_template", None, None, "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder"),
+    ("files", "args", _FILE_PATTERNS, f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})"),
+    (
+        "guideline_patterns",
         "linelist",
         None,
+        "globs of the files that are guidelines, for eval files that have none of their own",
     ),
-    "system_prompt": ("the system prompt of cases that set none", None, None),
-    "allowed_secrets": (
-        "regular expressions of texts that are not secrets, and may stand in a snapshot",
+    ("system_prompt", None, None, "the system prompt of cases that set none"),
+    (
+        "allowed_secrets",
         "linelist",
         [],
+        "regular expressions of texts that are not secrets, and may stand in a snapshot",
     ),
-    "allowed_hosts": ("hosts that tests with eval_api may reach, by name or address", "linelist", []),
-    "placeholders": (
-        "environment variables that eval_api sets where they are not set, or none "
-        "(default: the API keys of installed SDKs)",
-        "args",
-        None,
-    ),
-}
+    ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
+    ("placeholders", "args", None, _PLACEHOLDERS),
+)
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("chatprompt", "evals of chat prompts")
-    for name, settings in _OPTIONS.items():
-        group.addoption(f"--chatprompt-{name}", **{"dest": f"chatprompt_{name.replace('-', '_')}", **settings})
-    for name, (text, kind, default) in _INI_VALUES.items():
+    for name, metavar, text in _OPTIONS:
+        dest = f"chatprompt_{name.replace('-', '_')}"
+        settings = {"action": "store_true"} if metavar is None else {"metavar": metavar}
+        group.addoption(f"--chatprompt-{name}", dest=dest, help=text, **settings)
+    report: dict[str, Any] = {"dest": "chatprompt_reports", "metavar": "PATH", "action": "append", "default": []}
+    group.addoption("--chatprompt-report", help=_REPORT, **report)
+    for name, kind, default, text in _INI_VALUES:
         parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
 
@@ -243,36 +233,33 @@ class Options:
             from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
             raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
-        live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
-        if record and not live:
+        self.live, self.record, self.replay, self.show, self.remove_unused = (
+            bool(config.getoption(f"chatprompt_{name}"))
+            for name in ("live", "record", "replay", "show", "remove_unused")
+        )
+        if self.record and not self.live:
             raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
-        # Nothing is sent where pytest only collects.
-        estimates = bool(live and config.option.collectonly)
-        patterns = config.getini("chatprompt_guideline_patterns")
-        default_provider: str = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
-        against: str | None = config.getoption("chatprompt_against")
-        if against is not None:
+        self.against: str | None = config.getoption("chatprompt_against")
+        if self.against is not None:
             _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
-        if config.getoption("chatprompt_show"):
+        if self.show:
             others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
             _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
         self.provider = provider
-        self.default_provider = default_provider
-        self.judge: str = config.getini("chatprompt_judge") or default_provider
+        self.default_provider: str = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
+        self.judge: str = config.getini("chatprompt_judge") or self.default_provider
         self.judge_template: str | None = config.getini("chatprompt_judge_template") or None
-        self.live: bool = live and not estimates
         self.concurrency = parse_count(*option_or_ini(config, "concurrency"), DEFAULT_CONCURRENCY)
-        self.budget_usd = resolve_budget_usd(config) if live else None
-        self.estimates = estimates
+        self.budget_usd = resolve_budget_usd(config) if self.live else None
+        # Nothing is sent where pytest only collects.
+        self.estimates = bool(self.live and config.option.collectonly)
+        self.live = self.live and not self.estimates
         self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"), None)
-        self.record: bool = record
-        self.replay: bool = replay
-        self.against = against
-        self.remove_unused: bool = config.getoption("chatprompt_remove_unused")
-        self.show: bool = config.getoption("chatprompt_show")
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports"))
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
-        self.guideline_patterns: tuple[str, ...] | None = tuple(patterns) if patterns else None
+        self.guideline_patterns: tuple[str, ...] | None = (
+            tuple(config.getini("chatprompt_guideline_patterns") or ()) or None
+        )
         self.system_prompt: str | None = config.getini("chatprompt_system_prompt")
         self.allowed_secrets = tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets")))
         self.allowed_hosts = tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts")))

@@ -61,9 +61,24 @@ def about_message(number: int | None, text: str) -> str:
 
 
 def message_numbers(numbers: Sequence[int]) -> str:
-    """Messages by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
+    """Messages by their numbers."""
+    return numbered("message", numbers)
+
+
+def numbered(noun: str, numbers: Sequence[int]) -> str:
+    """Things by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
     *first, last = map(str, numbers)
-    return f"messages {', '.join(first)} and {last}" if first else f"message {last}"
+    return f"{noun}s {', '.join(first)} and {last}" if first else f"{noun} {last}"
+
+
+def data_place(path: Iterable[str | int]) -> str:
+    """A place in JSON data: `messages[0].content`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text, as long as it may be."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def count(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 from pytest_chatprompt.text.media_types import described_size
+from pytest_chatprompt.wording import data_place
 
 # Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.
 CACHE_KEY: Final = "cache_control"
@@ -49,7 +50,7 @@ def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = Fal
     leaves = zip_longest(before, after, fillvalue=((), ""))
     place, new_place = next((left, right) for (left, text), (right, other) in leaves if text != other)
     # Of two places the one that the other request does not have is removed, or new.
-    return _shown(place if place and place not in {each for each, _ in after} else new_place or place)
+    return data_place(place if place and place not in {each for each, _ in after} else new_place or place)
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
@@ -97,10 +98,6 @@ def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str]]:
 def _reading_order(key: str) -> tuple[bool, str]:
     # A stored body may have been edited by hand, so that a key of it is read as a number.
     return key not in _FIRST_KEYS, str(key)
-
-
-def _shown(place: _Place) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
 
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and

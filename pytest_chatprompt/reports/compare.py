@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from pytest_chatprompt.reports.answers import Total, called_tools, check_line, table_rows, total_of
+from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults, SnapshotResult
+from pytest_chatprompt.results.texts import common_start
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Difference
@@ -182,6 +184,7 @@ def _beside(after: CaseResult, before: CaseResult | None) -> CaseResult:
         path="" if after.snapshot is None else after.snapshot.path,
         state="different" if is_changed else "same",
         difference=compare_snapshots(payload(stored), payload(sent)) if is_changed else Difference((), ()),
+        cost=change_cost(stored, sent) if is_changed else None,
         stored=stored if is_changed else None,
         sent=sent,
     )
@@ -238,9 +241,7 @@ def _told(case: CaseComparison) -> ToldCase:
 def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
     """Both answers in a line each, cut to the part that changed."""
     one, other = _answer(before), _answer(after)
-    pairs = zip(one, other, strict=False)
-    shorter = min(len(one), len(other))
-    first = next((index for index, (a, b) in enumerate(pairs) if a != b), shorter)
+    first = common_start(one, other)
     start = first - _BEFORE if first > _LONGEST_ANSWER - _BEFORE else 0
     return _excerpt(one, start), _excerpt(other, start)
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pytest_chatprompt.results.records import VERSION, RunResults
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, parse_json
+from pytest_chatprompt.wording import data_place
 
 
 def _page(run: RunResults) -> str:
@@ -70,5 +71,5 @@ def read_report(path: Path) -> RunResults:
         return RunResults.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-        raise ReportError(f"{path}: not a report of this version: {place}: {first['msg']}; {_HINT}") from error
+        problem = f"{data_place(first['loc'])}: {first['msg']}"
+        raise ReportError(f"{path}: not a report of this version: {problem}; {_HINT}") from error

@@ -227,9 +227,9 @@ def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
     """The largest changes, as many as there is room for, each as long as it fits."""
-    for number, change in enumerate(changes, start=1):
+    for change in changes:
         for most_lines in _MOST_LINES:
-            text = _change(number, change, most_lines)
+            text = _change(change, most_lines)
             if len(text) + 1 <= room:
                 break
         else:
@@ -249,9 +249,9 @@ def _around_changes(removed: Sequence[str], added: Sequence[str]) -> tuple[Seque
     )
 
 
-def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
+def _change(distinct: DistinctChange, most_lines: int) -> str:
     summary = html.escape(cut(_one_line(describe_change(distinct.change)), LONGEST_NAME))
-    opened = " open" if number == 1 else ""
+    opened = " open" if distinct.number == 1 else ""
     change = distinct.change
     removed, added = _around_changes(change.removed, change.added)
     signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
@@ -267,7 +267,7 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
     cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
-            f"<details{opened}><summary>{number}. {distinct.counts()}: <code>{summary}</code></summary>",
+            f"<details{opened}><summary>{distinct.number}. {distinct.counts()}: <code>{summary}</code></summary>",
             "",
             f"{fence}diff",
             *shown,

@@ -30,12 +30,11 @@ from pytest_chatprompt.wording import count
 _MOST_NAMED: Final = 20
 
 
-def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> dict[str, Any]:
+def _shown(run: RunResults, review: Review, distinct: DistinctChange) -> dict[str, Any]:
     """A distinct change, as the template shows it."""
     results = distinct.results
     is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count
     return {
-        "number": number,
         "distinct": distinct,
         "cost": cost_line(distinct.costs),
         "command": accept(run, results) if is_named else "",
@@ -74,7 +73,6 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
     differing = [result for result in run.results if result.differs]
     review = Review(differing)
-    changes = enumerate(review.changes[:_MOST_CHANGES], start=1)
     counts = Counter(result.outcome for result in run.results)
     total = total_of("all", run.results)
     index, blocks = page_data(run, review, comparison)
@@ -86,7 +84,7 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         headline=_headline(run, review, comparison),
         title=review.title(),
         facts=[] if total is None else list(_facts(total)),
-        changes=[_shown(number, run, review, distinct) for number, distinct in changes],
+        changes=[_shown(run, review, distinct) for distinct in review.changes[:_MOST_CHANGES]],
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),

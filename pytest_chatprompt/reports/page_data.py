@@ -48,7 +48,7 @@ def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif isinstance(data.get("messages"), list):
         conversation = get_api("openai-chat").read_conversation({"messages": data["messages"]})
         yield {"turns": _turns(conversation)}
-    yield from (_request(request["endpoint"], request) for request in requests_in(data))
+    yield from (_request(request["endpoint"], request) for request in requests_in(data).values())
 
 
 def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ _BLOCK_CHARACTERS: Final = 400_000
 def page_data(run: RunResults, review: Review, comparison: RunComparison | None = None) -> tuple[str, list[str]]:
     """The index of all changes and cases, and the blocks of what the page shows of each case."""
     compared = {} if comparison is None else {case.after.node_id: case for case in comparison.cases}
-    numbers = {distinct.change.content: number for number, distinct in enumerate(review.changes)}
+    numbers = {distinct.change.content: distinct.number - 1 for distinct in review.changes}
     entries: list[dict[str, Any]] = []
     blocks: list[list[str]] = [[]]
     size = 0

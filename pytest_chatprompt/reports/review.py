@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
-from pytest_chatprompt.capture.prompt_cost import estimate_tokens
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.results.records import CaseResult, ChangeCost
-from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.results.texts import Piece, common_start, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.snapshots.stored import Change, DataPath
+from pytest_chatprompt.wording import count, data_place, numbered
 
 Content = tuple[tuple[str, ...], ...]
 
 
+def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
+    """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
+
+    Without a cost if one of them shows no prompt, or is nested too deeply to be read.
+    """
+    before, after = (prompts_of(data) if isinstance(data, Mapping) else {} for data in (stored, sent))
+    if not before or not after:
+        return None
+    try:
+        sizes = [sum(map(count_characters, prompts.values())) for prompts in (before, after)]
+        place = _first_break(before, after)
+    except RecursionError:
+        return None
+    characters = sizes[1] - sizes[0]
+    return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
+
+
+def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath, SentRequest]) -> str | None:
+    """The first place where a request differs from its snapshot; new and removed requests do not count."""
+    for path, stored in before.items():
+        if path and path in after and (broken := find_break(stored, after[path])):
+            # The endpoint stands beside the body.
+            return data_place((*(path[:-1] if broken == "endpoint" else path), broken))
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class DistinctChange:
-    """One change, and all the places and cases that have it."""
+    """One change, and all the places and cases that have it; its number counts from 1."""
 
+    number: int
     change: Change
     places: tuple[tuple[str, int], ...]
     results: tuple[CaseResult, ...]
@@ -38,33 +67,24 @@ class DistinctChange:
     @property
     def costs(self) -> tuple[ChangeCost, ...]:
         """What it costs in each of its cases, without their other changes."""
-        content = self.change.content
-        return tuple(
-            _cost_of(content, result.difference.changes, result.cost) for result in self.results if result.cost
-        )
+        costs = (self._cost_in(result.difference.changes, result.cost) for result in self.results)
+        return tuple(cost for cost in costs if cost is not None)
+
+    def _cost_in(self, changes: Sequence[Change], cost: ChangeCost | None) -> ChangeCost | None:
+        if cost is None:
+            return None
+        same = [change for change in changes if change.content == self.change.content]
+        characters = sum(change.characters for change in same)
+        place = cost.prefix_break
+        # The prefix ends in one place, and so at the change that is nearest to it.
+        ends_it = place is not None and max(changes, key=lambda each: common_start(each.place, place)) in same
+        tokens = estimate_tokens(characters)
+        return ChangeCost(characters=characters, tokens=tokens, prefix_break=place if ends_it else None)
 
     @property
     def has_others(self) -> bool:
         """Whether one of its cases has another change, too."""
         return any(len({change.content for change in result.difference.changes}) > 1 for result in self.results)
-
-
-def _cost_of(content: Content, changes: Sequence[Change], cost: ChangeCost) -> ChangeCost:
-    """What the changes of a case cost that have this content, of what all of them cost."""
-    same = [change for change in changes if change.content == content]
-    characters = sum(change.characters for change in same)
-    place = cost.prefix_break
-    # The prefix ends in one place, and so at the change that is nearest to it.
-    ends_it = place is not None and max(changes, key=lambda each: _shared(each.place, place)) in same
-    return ChangeCost(
-        characters=characters, tokens=estimate_tokens(characters), prefix_break=place if ends_it else None
-    )
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
-    pairs = zip(one, other, strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
@@ -77,12 +97,12 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
     changes = []
     for same in found.values():
         # The question repeats for people what the request says.
-        told = next((change for change, _ in same.values() if change.place != "question"), None)
-        first, _ = next(iter(same.values()))
+        told = min((change for change, _ in same.values()), key=lambda change: change.place == "question")
         places = Counter(place for _, place in same)
         cases = {result.node_id: result for _, result in same.values()}
-        changes.append(DistinctChange(told or first, tuple(places.most_common()), tuple(cases.values())))
-    return sorted(changes, key=lambda change: -len(change.results))
+        changes.append(DistinctChange(0, told, tuple(places.most_common()), tuple(cases.values())))
+    changes.sort(key=lambda change: -len(change.results))
+    return [replace(change, number=number) for number, change in enumerate(changes, start=1)]
 
 
 def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
@@ -133,12 +153,12 @@ def _signed(number: int) -> str:
 def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]) -> str:
     """The most frequent places, each with its number of cases unless all cases have it."""
     shown = [
-        quote(place) if count == cases else f"{quote(place)} ({count})"
-        for place, count in places.most_common(_COST_PLACES)
+        quote(place) if number == cases else f"{quote(place)} ({number})"
+        for place, number in places.most_common(_COST_PLACES)
     ]
     hidden = len(places) - len(shown)
     if hidden:
-        return f"{', '.join(shown)} and {hidden} more {'place' if hidden == 1 else 'places'}"
+        return f"{', '.join(shown)} and {count(hidden, 'more place')}"
     return " and ".join(shown)
 
 
@@ -228,19 +248,14 @@ class Review:
         self.changes = distinct_changes(others)
         self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
         self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
-        self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
-        # A change is shown with the first case that has it.
-        self._first_case: dict[Content, str] = {}
-        for result in others:
-            for change in result.difference.changes:
-                self._first_case.setdefault(change.content, result.node_id)
+        self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
         if result.node_id in self.renamed:
             return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
-        new = [change for change in changes if self._first_case[change.content] == result.node_id]
+        new = [change for change in changes if self._first_case(change) == result.node_id]
         return " and ".join(filter(None, (summary_line(new), self._numbers_of(set(changes) - set(new)))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
@@ -248,27 +263,27 @@ class Review:
         if result.node_id in self.renamed:
             return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
-        first = {self._first_case[change.content] for change in changes}
+        first = {self._first_case(change) for change in changes}
         if changes and result.node_id not in first:
             where = f"with {first.pop()}" if len(first) == 1 else "above"
             return f"nothing but {self._numbers_of(changes)}, shown {where} and at the end"
         lines: list[StyledLine] = []
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
-            if result.node_id in {self._first_case[change.content] for change in of_hunk}:
+            if result.node_id in map(self._first_case, of_hunk):
                 lines.append(((f"@@ {hunk.place} @@", "place"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
                 lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "place"),))
         return lines
 
+    def _first_case(self, change: Change) -> str:
+        """The case with which a change is shown."""
+        return self._distinct[change.content].results[0].node_id
+
     def _numbers_of(self, changes: Iterable[Change]) -> str:
-        """Changes by their numbers: `change 1`, `changes 1, 2 and 3`; `""` for none."""
-        numbers = sorted({self._numbers[change.content] for change in changes})
-        if not numbers:
-            return ""
-        *first, last = map(str, numbers)
-        return f"changes {', '.join(first)} and {last}" if first else f"change {last}"
+        numbers = sorted({self._distinct[change.content].number for change in changes})
+        return numbered("change", numbers) if numbers else ""
 
     def title(self) -> str:
         """What changed, in numbers."""
@@ -281,8 +296,8 @@ class Review:
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
-        for number, distinct in enumerate(self._some(self.changes, _SHOWN_CHANGES), start=1):
-            yield from self._change_lines(number, distinct)
+        for distinct in self._some(self.changes, _SHOWN_CHANGES):
+            yield from self._change_lines(distinct)
             cases = len(distinct.results)
             is_named = cases < self.snapshot_count and (self.lists_all or cases <= _MOST_NAMED)
             if is_named and (command := accept(distinct.results)):
@@ -292,18 +307,18 @@ class Review:
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
-            yield ((f"... and {hidden} more {'change' if hidden == 1 else 'changes'} (-v shows them)", ""),)
+            yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
         for node_id, holder in self._some(list(self.renamed.items())):
             yield ((f"{node_id} is renamed: it sends what the snapshot of {holder} shows", ""),)
         yield from self._new_lines()
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
 
-    def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[StyledLine]:
+    def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
         cases = self._some([result.node_id for result in distinct.results])
         hidden = len(distinct.results) - len(cases)
         names = ", ".join(cases) + (f" and {hidden} more" if hidden else "")
-        yield ((f"{number}. {distinct.counts()}: {names}", "place"),)
+        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "place"),)
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)

@@ -140,7 +140,7 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
     """What a test sends, a line each: of each request its endpoint, the conversation and the body."""
     data = {} if result.snapshot is None else result.snapshot.sent
     is_agent = isinstance(data, Mapping) and "argv" in data
-    requests = list(result.requests) or ([] if is_agent else requests_in(data))
+    requests = list(result.requests) or ([] if is_agent else list(requests_in(data).values()))
     if not requests and isinstance(data, Mapping) and data:
         # An agent, or a plain function.
         yield from str(data.get("question", "")).splitlines()

@@ -41,8 +41,8 @@ class Piece:
 def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
     """Compare two lines word by word: equal and changed pieces in turn, together both lines."""
     old, new = _TOKEN.findall(removed), _TOKEN.findall(added)
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
     pieces = [Piece("".join(old[:start]), "".join(old[:start]))]
     pieces += _middle(old[start : len(old) - end], new[start : len(new) - end])
     tail = "".join(old[len(old) - end :])
@@ -56,8 +56,8 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield Piece("".join(part.removed for part in parts), "".join(part.added for part in parts))
 
 
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens both begin with."""
+def common_start(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many items two lists or texts begin with in common."""
     length = min(len(old), len(new))
     return next((index for index in range(length) if old[index] != new[index]), length)
 

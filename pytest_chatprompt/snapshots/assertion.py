@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
-
-from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
-from syrupy.data import SnapshotCollection, SnapshotCollections
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.files import escaped_name
+from pytest_chatprompt.snapshots.files import read_snapshot
+from pytest_chatprompt.snapshots.files import shown_snapshot
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.shown_data import is_sent
+from pytest_chatprompt.wording import visible_line
+from syrupy.assertion import AssertionResult
+from syrupy.assertion import DiffMode
+from syrupy.assertion import SnapshotAssertion
+from syrupy.data import SnapshotCollection
+from syrupy.data import SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
-
-from pytest_chatprompt.snapshots.files import (
-    SnapshotFileError,
-    atomic_write,
-    escaped_name,
-    read_snapshot,
-    shown_snapshot,
-)
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.shown_data import is_sent
-from pytest_chatprompt.wording import visible_line
+from typing import Any
+from typing import Final
+from typing import NamedTuple
+from typing import Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from syrupy.types import PropertyFilter, PropertyMatcher, PropertyPath, SerializableData, SerializedData
-
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
+    from syrupy.types import PropertyFilter
+    from syrupy.types import PropertyMatcher
+    from syrupy.types import PropertyPath
+    from syrupy.types import SerializableData
+    from syrupy.types import SerializedData
+
+
+
+
+
 
 
 def filtered(
@@ -82,8 +95,10 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        data = filtered(data, matcher, exclude, include)
-        return dump(data if isinstance(data, dict) else {"value": data})
+        # Most tests filter nothing, and a walk through their data takes as long as writing it.
+        if matcher is not None or exclude is not None or include is not None:
+            data = filtered(data, matcher, exclude, include)
+        return dump(data if isinstance(data, Mapping) else {"value": data})
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,8 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline
-from pytest_chatprompt.snapshots.stored import Change, Difference, Hunk, read_data
+from pytest_chatprompt.snapshots.stored import Change, DataPath, Difference, Hunk, read_data, requests_in
+from pytest_chatprompt.wording import data_place
 
 # The line of a transcript on which a turn begins, and what follows on it.
 _TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
@@ -31,9 +32,8 @@ _CONVERSATION_KEYS: Final = frozenset(
 _TRANSCRIPT_KEYS: Final = frozenset({"question", "prompt", "messages"})
 # Which API it is decides how these read; the conversation is the same.
 _FRAME_KEYS: Final = frozenset({"role", "type"})
-
-
-_Path = tuple[str | int, ...]
+# What is given to an agent or a plain function; what these send of it is not known.
+_UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 
 class Line(NamedTuple):
@@ -54,108 +54,105 @@ class Line(NamedTuple):
     size: int = 0
 
 
+def prompts_of(data: Mapping[str, Any]) -> dict[DataPath, SentRequest]:
+    """The requests that a snapshot shows, by the paths of their bodies; what an agent is given by `()`."""
+    prompts = {
+        (*path, "request"): SentRequest(entry["endpoint"], entry["request"])
+        for path, entry in requests_in(data).items()
+    }
+    given = {key: data[key] for key in _UNSENT_KEYS if key in data}
+    return {**prompts, (): SentRequest("", given)} if given and not isinstance(data.get("requests"), list) else prompts
+
+
 def lines_of(data: Mapping[str, Any]) -> list[Line]:
     """The lines of a snapshot."""
-    return list(_Lines(_read_paths(data)).of_mapping(data, (), "", is_read=False))
+    read = {
+        (*path, key) if isinstance(sent.body, Mapping) else path
+        for path, sent in prompts_of(data).items()
+        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
+    }
+    return list(_Lines(frozenset(read)).of_mapping(data, (), is_read=False))
 
 
 def text_lines(value: Any) -> list[str]:
     """What an item of a conversation says: the lines of its texts, without role and form."""
     if not isinstance(value, str | Mapping | list):
         return [inline(value)]
-    lines = _Lines(frozenset()).of_value(value, ("question",), "", is_read=False)
+    lines = _Lines(frozenset()).of_value(value, ("question",), is_read=False)
     return [line.text for line in lines if line.text is not None]
 
 
-# What is given to an agent or a plain function; what these send of it is not known.
-UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
-
-
-def requests_of(data: Mapping[str, Any]) -> Iterator[tuple[_Path, SentRequest]]:
-    """The requests that a snapshot shows, each with the path of its body; `()` is that of what an agent is given."""
-    several = data.get("requests")
-    entries: list[tuple[_Path, Any]] = [((), data)]
-    if isinstance(several, list):
-        entries = [(("requests", index), entry) for index, entry in enumerate(several)]
-    for path, entry in entries:
-        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str):
-            yield (*path, "request"), SentRequest(entry["endpoint"], entry.get("request"))
-    given = {key: data[key] for key in UNSENT_KEYS if key in data}
-    if given and not isinstance(several, list):
-        yield (), SentRequest("", given)
-
-
-def _read_paths(data: Mapping[str, Any]) -> frozenset[_Path]:
-    """The paths below which all texts are part of a prompt."""
-    return frozenset(
-        (*path, key) if isinstance(sent.body, Mapping) else path
-        for path, sent in requests_of(data)
-        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
-    )
-
-
+@dataclass(frozen=True, slots=True)
 class _Lines:
-    """Makes the lines of a snapshot. `is_read` says whether a model reads the texts in a value."""
+    """Makes the lines of a snapshot; `is_read` says whether a model reads the texts in a value.
 
-    def __init__(self, read_paths: frozenset[_Path]) -> None:
-        self._read_paths = read_paths
+    Args:
+        read_paths: below which all texts are part of a prompt.
+    """
 
-    def of_mapping(self, data: Mapping[str, Any], path: _Path, place: str, *, is_read: bool) -> Iterator[Line]:
+    read_paths: frozenset[DataPath]
+
+    def of_mapping(self, data: Mapping[str, Any], path: DataPath, *, is_read: bool) -> Iterator[Line]:
         around = _key(path)
         for key, value in data.items():
             inner = (*path, key)
-            inner_place = f"{place}.{key}" if place else key
-            of_key = []
-            if isinstance(value, Mapping | list | tuple) and value:
-                of_key.append(Line(inner_place, inner_place, None))
-            is_inner_read = (is_read and is_text_key(str(key), around)) or inner in self._read_paths
-            of_key += self.of_value(value, inner, inner_place, is_read=is_inner_read)
+            of_key = [_form(inner)] if isinstance(value, Mapping | list | tuple) and value else []
+            is_inner_read = (is_read and is_text_key(str(key), around)) or inner in self.read_paths
+            of_key += self.of_value(value, inner, is_read=is_inner_read)
             if is_read and names_arguments(around):
                 of_key[0] = of_key[0]._replace(size=of_key[0].size + len(str(key)))
             yield from of_key
 
-    def of_value(self, value: Any, path: _Path, place: str, *, is_read: bool) -> Iterator[Line]:
+    def of_value(self, value: Any, path: DataPath, *, is_read: bool) -> Iterator[Line]:
         """The lines of a value without the line of its key, if it has one of its own."""
-        is_read = is_read and not (isinstance(value, str) and is_media(value))
         match value:
             case Mapping() if value:
-                yield from self.of_mapping(value, path, place, is_read=is_read)
+                yield from self.of_mapping(value, path, is_read=is_read)
             case list() | tuple() if value:
                 for index, item in enumerate(value):
-                    item_place = f"{place}[{index}]"
                     if isinstance(item, list | tuple) and item:
-                        yield Line(item_place, item_place, None)
-                    yield from self.of_value(item, (*path, index), item_place, is_read=is_read)
-            case str() if "\n" in value:
-                # A text of several lines is prose wherever it stands. Each line counts with its break.
-                yield Line(place, place, None, -1 if is_read and not value.endswith("\n") else 0)
-                for line in _prose_lines(value.removesuffix("\n").split("\n"), path, place):
-                    yield line._replace(size=len(line.text or "") + 1 if is_read else 0)
-            case str() if _is_conversation(path) and _key(path) in _FRAME_KEYS:
-                yield Line(place, place, None)
-            case str() if _is_conversation(path):
-                yield from (
-                    line._replace(size=len(value) if is_read else 0) for line in _prose_lines([value], path, place)
-                )
+                        yield _form((*path, index))
+                    yield from self.of_value(item, (*path, index), is_read=is_read)
+            case str():
+                yield from _lines_of_text(value, path, is_read=is_read and not is_media(value))
             case _:
-                size = len(value) if is_read and isinstance(value, str) else 0
-                yield Line(place, place, f"{_key(path)}: {inline(value)}", size)
+                yield _form(path)._replace(text=f"{_key(path)}: {inline(value)}")
 
 
-def _key(path: _Path) -> str:
+def _lines_of_text(text: str, path: DataPath, *, is_read: bool) -> Iterator[Line]:
+    form = _form(path)
+    # A text of several lines is prose wherever it stands, and each of them counts with its break.
+    is_block = "\n" in text
+    if not is_block and not _is_conversation(path):
+        yield form._replace(text=f"{_key(path)}: {inline(text)}", size=len(text) * is_read)
+        return
+    if not is_block and _key(path) in _FRAME_KEYS:
+        yield form
+        return
+    if is_block:
+        yield form._replace(size=-1 if is_read and not text.endswith("\n") else 0)
+    turn = 0
+    for line in text.removesuffix("\n").split("\n"):
+        size = (len(line) + is_block) * is_read
+        if path[0] != "question":
+            yield form._replace(text=line, size=size)
+            continue
+        marker = _TURN.fullmatch(line)
+        turn += marker is not None
+        yield Line(form.place, f"{form.place}#{turn}", line if marker is None else marker["text"], size)
+
+
+def _form(path: DataPath) -> Line:
+    """A line that only gives the form."""
+    place = data_place(path)
+    return Line(place, place, None)
+
+
+def _key(path: DataPath) -> str:
     return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
-def _prose_lines(lines: Sequence[str], path: _Path, place: str) -> Iterator[Line]:
-    turn = 0
-    for line in lines:
-        marker = _TURN.fullmatch(line) if path[0] == "question" else None
-        turn += marker is not None
-        unit = f"{place}#{turn}" if path[0] == "question" else place
-        yield Line(place, unit, line if marker is None else marker["text"])
-
-
-def _is_conversation(path: _Path) -> bool:
+def _is_conversation(path: DataPath) -> bool:
     if path[0] in _TRANSCRIPT_KEYS:
         return True
     start = next((index for index, part in enumerate(path) if part == "request"), None)
@@ -168,82 +165,67 @@ _LABEL_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Items, keys or turns that moved within one list, mapping or transcript."""
+    """Items, keys or turns that moved within one list, mapping or transcript.
+
+    Args:
+        texts: the lines of what moved, without its form: equal for equal moves in other places.
+    """
 
     place: str
     description: tuple[str, ...]
-    # The lines of what moved, without its form: equal for equal moves in other places.
     texts: tuple[str, ...]
 
 
-def in_sent_order(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Move, ...]]:
+def in_sent_order(stored: Any, sent: Any, path: DataPath = ()) -> tuple[Any, list[Move]]:
     """The stored data with equal items of lists, turns and keys in the order of what is sent, and what moved for it."""
-    reordering = _Reordering()
-    data: dict[str, Any] = reordering.ordered(stored, sent, "")
-    return data, tuple(reordering.moves)
+    moves: list[Move] = []
 
+    def inner(part: str | int, item: Any, sent_item: Any) -> Any:
+        ordered, more = in_sent_order(item, sent_item, (*path, part))
+        moves.extend(more)
+        return ordered
 
-@dataclass(slots=True)
-class _Reordering:
-    moves: list[Move] = field(default_factory=list)
-
-    def ordered(self, stored: Any, sent: Any, place: str) -> Any:
-        if isinstance(stored, Mapping) and isinstance(sent, Mapping):
-            return self._mapping(stored, sent, place)
-        if isinstance(stored, list) and isinstance(sent, list):
-            return self._list(stored, sent, place)
-        if place == "question" and isinstance(stored, str) and isinstance(sent, str) and stored != sent:
-            # Joined by line breaks they are the transcript.
-            turns, sent_turns = _TURN_BREAK.split(stored), _TURN_BREAK.split(sent)
-            return "\n".join(self._items(turns, sent_turns, place)) if min(len(turns), len(sent_turns)) > 1 else stored
-        return stored
-
-    def _mapping(self, stored: Mapping[str, Any], sent: Mapping[str, Any], place: str) -> dict[str, Any]:
+    if isinstance(stored, Mapping) and isinstance(sent, Mapping):
         common = [key for key in stored if key in sent]
         in_order = [key for key in sent if key in stored]
         if common != in_order:
             names = (", ".join(keys) for keys in (common, in_order))
-            self.moves.append(Move(place, (f"keys in another order: {' → '.join(names)}",), tuple(in_order)))
-        keys = iter(in_order)
-        ordered = [next(keys) if key in sent else key for key in stored]
-        return {
-            key: self.ordered(stored[key], sent[key], f"{place}.{key}" if place else key)
-            if key in sent
-            else stored[key]
-            for key in ordered
-        }
-
-    def _list(self, stored: list[Any], sent: list[Any], place: str) -> list[Any]:
-        items = self._items(stored, sent, place)
-        if len(items) != len(sent):
-            return items
-        return [
-            self.ordered(item, sent_item, f"{place}[{index}]")
-            for index, (item, sent_item) in enumerate(zip(items, sent, strict=True))
-        ]
-
-    def _items(self, stored: Sequence[Any], sent: Sequence[Any], place: str) -> list[Any]:
-        """The stored items, those that are sent too in the order of what is sent."""
-        pairs = _equal_items(stored, sent)
-        unmoved = _unmoved(pairs)
-        if len(unmoved) == len(pairs):
-            return list(stored)
-        in_order = sorted((target, source) for source, target in pairs)
-        moved = [(target, source) for target, source in in_order if target not in unmoved]
-        description: tuple[str, ...]
-        if len(moved) > _MOST_SINGLE_MOVES:
-            description = (f"another order: {', '.join(f'[{source}]' for _, source in in_order)}",)
-        else:
-            description = tuple(f"[{source}] moved to [{target}]: {_label(stored[source])}" for target, source in moved)
-        texts = tuple(line for target, _ in moved for line in text_lines(sent[target]))
-        self.moves.append(Move(place, description, texts))
-        items = list(stored)
-        for (slot, _), (_, source) in zip(pairs, in_order, strict=True):
-            items[slot] = stored[source]
-        return items
+            description = f"keys in another order: {' → '.join(names)}"
+            moves.append(Move(data_place(path), (description,), tuple(in_order)))
+        following = iter(in_order)
+        keys = [next(following) if key in sent else key for key in stored]
+        return {key: inner(key, stored[key], sent[key]) if key in sent else stored[key] for key in keys}, moves
+    if isinstance(stored, list) and isinstance(sent, list):
+        stored = _items_in_order(stored, sent, path, moves)
+        if len(stored) == len(sent):
+            stored = [inner(index, *items) for index, items in enumerate(zip(stored, sent, strict=True))]
+    elif path == ("question",) and isinstance(stored, str) and isinstance(sent, str):
+        turns, sent_turns = _TURN_BREAK.split(stored), _TURN_BREAK.split(sent)
+        # Joined by line breaks they are the transcript.
+        stored = "\n".join(_items_in_order(turns, sent_turns, path, moves))
+    return stored, moves
 
 
-def _equal_items(stored: Sequence[Any], sent: Sequence[Any]) -> list[tuple[int, int]]:
+def _items_in_order(stored: list[Any], sent: list[Any], path: DataPath, moves: list[Move]) -> list[Any]:
+    """The stored items, those that are sent too in the order of what is sent; adds what moved for it."""
+    pairs = _equal_items(stored, sent)
+    unmoved = _unmoved(pairs)
+    if len(unmoved) == len(pairs):
+        return stored
+    in_order = sorted((target, source) for source, target in pairs)
+    moved = [(target, source) for target, source in in_order if target not in unmoved]
+    description = [f"[{source}] moved to [{target}]: {_label(stored[source])}" for target, source in moved]
+    if len(moved) > _MOST_SINGLE_MOVES:
+        description = [f"another order: {', '.join(f'[{source}]' for _, source in in_order)}"]
+    texts = tuple(line for target, _ in moved for line in text_lines(sent[target]))
+    moves.append(Move(data_place(path), tuple(description), texts))
+    items = list(stored)
+    for (slot, _), (_, source) in zip(pairs, in_order, strict=True):
+        items[slot] = stored[source]
+    return items
+
+
+def _equal_items(stored: list[Any], sent: list[Any]) -> list[tuple[int, int]]:
     """Pairs of the indexes of equal items in both lists, by the first one; of equal ones the first to the first."""
     indexes: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(sent):
@@ -419,29 +401,22 @@ class Comparison:
         if self.stored is None:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
         changes = diff_text(self.difference).splitlines() if shows_diff else []
-        hints = [each for each in (self._problem(), self._hint()) if each]
+        hint = self._hint()
         return [
-            *(line for hint in hints for line in (hint, "")),
+            *([hint, ""] if hint else []),
             path,
             *changes,
             *(["", f"To accept it: {command}"] if command else []),
         ]
 
-    def _problem(self) -> str:
-        """Why the data of the snapshot cannot be read; `""` if it can, or if what is compared is no data."""
-        error = _reading_error(self.stored or "")
-        return "" if error is None or _reading_error(self.sent) else f"The snapshot {error}; {error.remedy}."
-
     def _hint(self) -> str:
-        """What the difference may come from, if not from a change of the prompt."""
-        if _reading_error(self.stored or "") or _reading_error(self.sent):
+        """Why the snapshot cannot be read, or what the difference may come from, if not from a change of the prompt."""
+        try:
+            sent = read_data(self.sent)
+        except SnapshotFileError:
             return ""
-        return order_hint(read_data(self.stored or ""), read_data(self.sent)) or mask_hint(self.difference.changes)
-
-
-def _reading_error(text: str) -> SnapshotFileError | None:
-    try:
-        read_data(text)
-    except SnapshotFileError as error:
-        return error
-    return None
+        try:
+            stored = read_data(self.stored or "")
+        except SnapshotFileError as error:
+            return f"The snapshot {error}; {error.remedy}."
+        return order_hint(stored, sent) or mask_hint(self.difference.changes)

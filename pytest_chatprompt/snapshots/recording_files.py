@@ -134,7 +134,7 @@ def stored_hashes(path: Path) -> frozenset[str]:
     """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
     data = stored_data(path)
     hashes = set()
-    for entry in requests_in(data):
+    for entry in requests_in(data).values():
         headers = entry.get("headers")
         known = headers if isinstance(headers, Mapping) else None
         hashes.add(request_sha256(entry["endpoint"], entry["request"], known))

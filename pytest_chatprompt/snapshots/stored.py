@@ -38,15 +38,20 @@ def stored_data(path: Path) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {}
 
 
-def requests_in(data: Any) -> list[Mapping[str, Any]]:
-    """The HTTP requests that the data of a snapshot shows, each with its `endpoint` and `request`."""
+DataPath = tuple[str | int, ...]
+
+
+def requests_in(data: Any) -> dict[DataPath, Mapping[str, Any]]:
+    """The HTTP requests that the data of a snapshot shows, by their paths, each with its `endpoint` and `request`."""
     shown = data if isinstance(data, Mapping) else {}
-    entries = shown["requests"] if isinstance(shown.get("requests"), list) else [shown]
-    return [
-        entry
-        for entry in entries
+    entries: dict[DataPath, Any] = {(): shown}
+    if isinstance(shown.get("requests"), list):
+        entries = {("requests", index): entry for index, entry in enumerate(shown["requests"])}
+    return {
+        path: entry
+        for path, entry in entries.items()
         if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
-    ]
+    }
 
 
 def shows_the_same(stored: str, sent: str) -> bool:

@@ -293,6 +293,7 @@ def test_two_runs_beside_each_other_are_a_page() -> None:
     assert "Gone (1) a.eval.yaml::gone[anthropic] : passed" in text
     assert "What is sent: 2 distinct changes" in text
     assert "1 case Show the case in request.system : 1 case" in text
+    assert "worse[anthropic] +1 character; the cached prefix ends at request.system" in text
     assert "--snapshot-update" not in page
     entries = {entry["id"].partition("::")[2]: entry for entry in index_of(page)}
     assert [entry["kind"] for entry in entries.values()] == ["worse", "same", "new", "changed"]

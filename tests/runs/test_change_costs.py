@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.results.records import ChangeCost
-from pytest_chatprompt.runs.case_results import change_cost
 from tests.runs.conftest import HELLO, Run
 
 

@@ -158,7 +158,7 @@ def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.Mo
 def test_requests_are_read_from_every_kind_of_snapshot(tmp_path: Path, text: str, expected: Any) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text)
-    shown = requests_in(stored_data(path))
+    shown = list(requests_in(stored_data(path)).values())
     assert [(entry["endpoint"], entry["request"], entry.get("headers")) for entry in shown] == expected
 
 
@@ -167,7 +167,7 @@ def test_a_file_that_is_no_snapshot_has_no_data(tmp_path: Path, text: str) -> No
     path = tmp_path / "a.yaml"
     path.write_text(text)
     assert stored_data(path) == {}
-    assert requests_in(stored_data(path)) == []
+    assert requests_in(stored_data(path)) == {}
 
 
 def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> None:
