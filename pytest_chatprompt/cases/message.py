@@ -124,12 +124,7 @@ class RawPart(StrictModel):
 
     @model_validator(mode="after")
     def _check_providers(self) -> Self:
-        if not self.model_extra:
-            raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
-        for name, data in self.model_extra.items():
-            if not isinstance(data, Mapping):
-                raise error_at((name,), unexpected("a mapping"))
-        check_json(self.model_extra)
+        _check_raw(self.model_extra or {})
         return self
 
     @property
@@ -137,6 +132,16 @@ class RawPart(StrictModel):
         """What is sent, by the names of providers; at least one."""
         data: Mapping[str, Any] = freeze(self.model_extra)
         return data
+
+
+def _check_raw(by_provider: Mapping[str, Any]) -> None:
+    """Check what a part or a message is for each provider."""
+    if not by_provider:
+        raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
+    for name, data in by_provider.items():
+        if not isinstance(data, Mapping):
+            raise error_at((name,), unexpected("a mapping"))
+    check_json(by_provider)
 
 
 Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart | RawPart
@@ -209,7 +214,7 @@ class EvalMessage(StrictModel):
     def _read_raw(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or data.get("type") != "raw" or "role" in data:
             return data
-        check_raw({name: value for name, value in without_extensions(data).items() if name != "type"})
+        _check_raw({name: value for name, value in without_extensions(data).items() if name != "type"})
         return {"role": "raw", "content": [data]}
 
     @model_validator(mode="after")

@@ -6,61 +6,37 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.redaction import map_texts
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.reports.answers import case_section
-from pytest_chatprompt.reports.answers import check_line
-from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.records import CheckResult
-from pytest_chatprompt.results.records import ErrorResult
-from pytest_chatprompt.results.records import ResponseResult
-from pytest_chatprompt.results.records import SnapshotResult
-from pytest_chatprompt.runs.code_snapshots import accepting_command
-from pytest_chatprompt.runs.code_snapshots import last_assertion
-from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.item import Notes
-from pytest_chatprompt.runs.item import notes_of
-from pytest_chatprompt.runs.item import take_notes
-from pytest_chatprompt.runs.own_code import OwnCodeCapture
-from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.files import read_snapshot
-from pytest_chatprompt.snapshots.files import shown_snapshot
-from pytest_chatprompt.snapshots.shown_data import asserted_data
-from pytest_chatprompt.snapshots.stored import data_sha256
-from pytest_chatprompt.snapshots.stored import read_data
-from pytest_chatprompt.snapshots.stored import written_sha256
-from pytest_chatprompt.snapshots.unused import old_name
-from pytest_chatprompt.snapshots.unused import snapshots_by_data
-from pytest_chatprompt.snapshots.unused import unused_snapshots
-from pytest_chatprompt.wording import shown_path
-from pytest_chatprompt.wording import visible
-from typing import Any
-from typing import Final
-from typing import NoReturn
-from typing import TYPE_CHECKING
-import json
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
 import pytest
 
+from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import MaskError, SnapshotError
+from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.reports.answers import case_section, check_line
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
+from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
+from pytest_chatprompt.runs.own_code import OwnCodeCapture
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
+from pytest_chatprompt.snapshots.shown_data import asserted_data
+from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
+from pytest_chatprompt.snapshots.unused import old_name, snapshots_by_data, unused_snapshots
+from pytest_chatprompt.wording import shown_path, visible
+
 if TYPE_CHECKING:
+    from syrupy.assertion import AssertionResult
+
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
-    from syrupy.assertion import AssertionResult
-
-
-
-
-
 
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.files import atomic_write
-from pytest_chatprompt.snapshots.files import escaped_name
-from pytest_chatprompt.snapshots.files import read_snapshot
-from pytest_chatprompt.snapshots.files import shown_snapshot
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.shown_data import is_sent
-from pytest_chatprompt.wording import visible_line
-from syrupy.assertion import AssertionResult
-from syrupy.assertion import DiffMode
-from syrupy.assertion import SnapshotAssertion
-from syrupy.data import SnapshotCollection
-from syrupy.data import SnapshotCollections
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
+from syrupy.data import SnapshotCollection, SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
-from typing import Any
-from typing import Final
-from typing import NamedTuple
-from typing import Self
-from typing import TYPE_CHECKING
+
+from pytest_chatprompt.snapshots.files import (
+    SnapshotFileError,
+    atomic_write,
+    escaped_name,
+    read_snapshot,
+    shown_snapshot,
+)
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.shown_data import is_sent
+from pytest_chatprompt.wording import visible_line
 
 if TYPE_CHECKING:
+    from syrupy.types import PropertyFilter, PropertyMatcher, PropertyPath, SerializableData, SerializedData
+
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
-    from syrupy.types import PropertyFilter
-    from syrupy.types import PropertyMatcher
-    from syrupy.types import PropertyPath
-    from syrupy.types import SerializableData
-    from syrupy.types import SerializedData
-
-
-
-
-
 
 
 def filtered(
