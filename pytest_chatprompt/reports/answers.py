@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
-from pytest_chatprompt.wording import count, dollars, visible_line
+from pytest_chatprompt.wording import count, cut, dollars, visible_line
 
 _LEAST_EXCERPT: Final = 24
 _OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
@@ -95,11 +95,6 @@ def answer_facts(response: ResponseResult) -> Iterator[str]:
         yield dollars(response.cost_usd)
     if response.is_replayed:
         yield "replayed"
-
-
-def cut(text: str, longest: int) -> str:
-    """The beginning of a text, as long as it may be."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 Row = tuple[str, ...]

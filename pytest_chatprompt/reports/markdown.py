@@ -15,7 +15,6 @@ from pytest_chatprompt.reports.answers import (
     answer_facts,
     answer_line,
     called_tools,
-    cut,
     pass_rate,
     provider_totals,
     table_rows,
@@ -25,7 +24,7 @@ from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import changed_words, describe_change, describe_passes, excerpt
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.wording import count, cut
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)

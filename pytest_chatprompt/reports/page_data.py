@@ -14,7 +14,7 @@ from typing import Any, Final
 from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
 from pytest_chatprompt.apis.table import find_api, get_api
 from pytest_chatprompt.providers.http.request_body import read_body
-from pytest_chatprompt.reports.answers import answer_facts, called_tools, cut
+from pytest_chatprompt.reports.answers import answer_facts, called_tools
 from pytest_chatprompt.reports.compare import CaseComparison, RunComparison, payload
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
@@ -22,6 +22,7 @@ from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsRe
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change, requests_in
+from pytest_chatprompt.wording import cut
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
