@@ -75,7 +75,8 @@ def _vector(text: str, dimensions: int) -> list[float]:
 
 
 def _dimensions(model_request: ModelRequest) -> int:
-    wanted = model_request.body.get("dimensions")
+    # Mistral has the second name.
+    wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
     if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
         return wanted
     return _DIMENSIONS.get(model_request.model, _DEFAULT_DIMENSIONS)

@@ -46,7 +46,7 @@ _SDK_HEADERS: Final = (
     ("anthropic", "anthropic-version", ""),
     ("gemini", "x-goog-api-client", ""),
     ("cohere", "x-fern-sdk-name", "cohere"),
-    ("mistral", "user-agent", "mistralai"),
+    ("mistral", "user-agent", "mistral-client"),
     ("openai", "x-stainless-lang", ""),
 )
 # The domains of the vendors, and of those whose API resembles OpenAI's.

@@ -276,6 +276,8 @@ def test_a_server_of_ones_own_is_left_alone_but_for_what_a_vendors_sdk_asks(echo
     assert [model.id for model in client.models.list()] == ["offline"]
     gateway = openai.OpenAI(api_key="x", base_url="https://gateway.example/v1")
     assert gateway.models.retrieve("mine").id == "mine"
+    agent = {"user-agent": "mistral-client-python/3.7.0"}
+    assert httpx.get("https://gateway.example/v1/models/mine", headers=agent).json()["type"] == "base"
 
 
 def test_a_route_comes_first_and_its_requests_are_kept(api: EvalAPI, client: openai.OpenAI) -> None:
