@@ -6,16 +6,24 @@ which asks for base64).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import json_text
+from pytest_chatprompt.apis.openai import OpenAIErrors
+from pytest_chatprompt.apis.reply import ModelRequest
+from pytest_chatprompt.apis.reply import Reply
+from typing import Any
 import base64
 import hashlib
 import math
 import struct
-from collections.abc import Sequence
-from typing import Any
 
-from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text, json_text
-from pytest_chatprompt.apis.openai import OpenAIErrors
-from pytest_chatprompt.apis.reply import ModelRequest, Reply
+
+
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
 _DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}
@@ -74,7 +82,8 @@ def _vector(text: str, dimensions: int) -> list[float]:
 
 
 def _dimensions(model_request: ModelRequest) -> int:
-    wanted = model_request.body.get("dimensions")
+    # Mistral has the second name.
+    wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
     if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
         return wanted
     return _DIMENSIONS.get(model_request.model, _DEFAULT_DIMENSIONS)

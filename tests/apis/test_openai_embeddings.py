@@ -72,6 +72,10 @@ def test_there_is_no_stream() -> None:
     assert len(response.json()["data"][0]["embedding"]) == 2
 
 
+def test_mistral_calls_the_dimensions_otherwise() -> None:
+    assert len(ask(PATH, {"input": "a", "output_dimension": 2}).json()["data"][0]["embedding"]) == 2
+
+
 def test_each_text_is_a_turn_of_the_user() -> None:
     turns = get_api("openai-embeddings").read_conversation({"input": ["a", [1, 2]]}).turns
     assert [(turn.role, turn.content) for turn in turns] == [("user", "a"), ("user", "[1, 2]")]

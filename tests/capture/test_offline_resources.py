@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import io
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import anthropic
-import httpx
-import openai
-import pytest
 from google import genai
-
+from pathlib import Path
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from tests.capture.clients.echo_server import EchoServer
+from typing import Any
+import anthropic
+import asyncio
+import base64
+import httpx
+import io
+import openai
+import pytest
+
+
+
+
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # What text editors and parsers of mail would change.
@@ -282,6 +284,8 @@ def test_a_server_of_ones_own_is_left_alone_but_for_what_a_vendors_sdk_asks(echo
     assert [model.id for model in client.models.list()] == ["offline"]
     gateway = openai.OpenAI(api_key="x", base_url="https://gateway.example/v1")
     assert gateway.models.retrieve("mine").id == "mine"
+    agent = {"user-agent": "mistral-client-python/3.7.0"}
+    assert httpx.get("https://gateway.example/v1/models/mine", headers=agent).json()["type"] == "base"
 
 
 def test_a_route_comes_first_and_its_requests_are_kept(api: EvalAPI, client: openai.OpenAI) -> None:

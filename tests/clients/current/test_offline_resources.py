@@ -42,6 +42,20 @@ def test_mistral(api: EvalAPI) -> None:
     assert [sent.endpoint for sent in api.sent] == ["POST /v1/files", "POST /v1/moderations", "POST /v1/files"]
 
 
+def test_mistral_at_a_gateway(api: EvalAPI) -> None:
+    client = Mistral(api_key="x", server_url="https://gateway.example")
+    assert [type(model).__name__ for model in client.models.list().data or []] == ["BaseModelCard"]
+    assert client.files.list().data == []
+    assert (client.classifiers.moderate(model="m", inputs="a").results[0].categories or {})["pii"] is False
+    assert api.unanswered == []
+
+
+def test_mistrals_embeddings_have_the_dimension_that_is_asked_for(api: EvalAPI) -> None:
+    found = Mistral(api_key="x").embeddings.create(model="codestral-embed", inputs=["a", "b"], output_dimension=12)
+    assert [len(each.embedding or []) for each in found.data] == [12, 12]
+    assert [sent.body["output_dimension"] for sent in api.sent] == [12]
+
+
 def test_cohere_and_groq(api: EvalAPI) -> None:
     client = cohere.ClientV2(api_key="x")
     assert [model.name for model in client.models.list().models] == ["offline"]
