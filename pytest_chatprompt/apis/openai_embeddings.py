@@ -6,24 +6,16 @@ which asks for base64).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import ConversationTurn
-from pytest_chatprompt.apis.conversation import as_items
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.conversation import as_text
-from pytest_chatprompt.apis.conversation import json_text
-from pytest_chatprompt.apis.openai import OpenAIErrors
-from pytest_chatprompt.apis.reply import ModelRequest
-from pytest_chatprompt.apis.reply import Reply
-from typing import Any
 import base64
 import hashlib
 import math
 import struct
+from collections.abc import Sequence
+from typing import Any
 
-
-
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text, json_text
+from pytest_chatprompt.apis.openai import OpenAIErrors
+from pytest_chatprompt.apis.reply import ModelRequest, Reply
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
 _DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}

@@ -7,30 +7,23 @@ ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email import message_from_bytes
 from functools import partial
-from pytest_chatprompt.apis.model_api import CREATED
-from pytest_chatprompt.apis.model_api import server_sent_event
+from typing import Any, Final, NamedTuple
+
+import httpx
+
+from pytest_chatprompt.apis.model_api import CREATED, server_sent_event
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.capture.prompt_cost import count_characters
-from pytest_chatprompt.capture.prompt_cost import estimate_tokens
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.http.request_body import decode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT
-from typing import Any
-from typing import Final
-from typing import NamedTuple
-import base64
-import hashlib
-import httpx
-import re
-
-
-
-
 
 _TIME: Final = "2025-01-01T00:00:00Z"
 _MODEL: Final = "offline"

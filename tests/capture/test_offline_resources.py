@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from google import genai
-from pathlib import Path
-from pytest_chatprompt.capture.eval_api import EvalAPI
-from tests.capture.clients.echo_server import EchoServer
-from typing import Any
-import anthropic
 import asyncio
 import base64
-import httpx
 import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx
 import openai
 import pytest
+from google import genai
 
-
-
-
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from tests.capture.clients.echo_server import EchoServer
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # What text editors and parsers of mail would change.
