@@ -8,13 +8,14 @@ import pkgutil
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import certifi
 import pytest
@@ -35,6 +36,28 @@ from pytest_chatprompt.text.yaml import parse_yaml
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+def trying_again(install: Callable[[Any], None]) -> Callable[[Any], None]:
+    """`sys.settrace`, again where another thread installs a function at the same moment.
+
+    Before 3.12 Python refuses the second one, and calls audit hooks in between, of which the guard is one: threads that
+    begin together under coverage fail now and then.
+    """
+
+    @wraps(install)
+    def install_or_retry(function: Any) -> None:
+        for _ in range(100):
+            with suppress(RuntimeError):
+                return install(function)
+            time.sleep(0)
+        return install(function)
+
+    return install_or_retry
+
+
+if sys.version_info < (3, 12):
+    sys.settrace = trying_again(sys.settrace)
 
 # The machine's own settings would change what tests see: `CI` lengthens pytest's summary, a key makes a secret of its
 # value, a proxy or a colour changes what is sent and printed. What a test needs, it sets.
