@@ -151,19 +151,20 @@ class HTTPClient:
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
         with _Deadline(timeout_seconds, cancellation) as deadline:
             extensions = {PROVIDER_EXTENSION: self._provider, "trace": deadline.trace}
+            failure: httpx.TransportError | None = None
             try:
                 with (
                     _new_client(self._add_credentials, timeout) as client,
                     client.stream("POST", url, content=content, extensions=extensions) as reply,
                 ):
                     body = self._read_body(reply)
-                if deadline.is_over:
-                    # A body without a length ends where its connection does.
-                    raise httpx.ReadTimeout("the request took too long")
             except httpx.TransportError as error:
-                if deadline.is_over or isinstance(error, httpx.TimeoutException):
-                    raise APIConnectionError(f"{self._vendor} did not answer within {timeout_seconds:.3g} s") from error
-                raise
+                failure = error
+            # A body without a length ends where its connection does, without an error.
+            if deadline.is_over or isinstance(failure, httpx.TimeoutException):
+                raise APIConnectionError(f"{self._vendor} did not answer within {timeout_seconds:.3g} s") from failure
+            if failure is not None:
+                raise failure
         # The bytes are decoded already: with this header httpx would decode them again.
         headers = [(name, value) for name, value in reply.headers.multi_items() if name != "content-encoding"]
         return httpx.Response(
