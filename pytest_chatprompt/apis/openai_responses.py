@@ -42,7 +42,7 @@ from pytest_chatprompt.apis.openai import (
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -122,9 +122,19 @@ class OpenAIResponsesProvider(OpenAIBase):
         message = turn.message
         # A text comes before the calls of its turn, as the API's own output has them.
         if not turn.results and (message.content or not message.tool_calls):
-            items.append({"role": message.role, "content": self.text_or_blocks(message.content)})
+            items.append({"role": message.role, "content": self._content(message)})
         calls = ({"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls)
         return [*items, *({"type": "function_call", **call} for call in calls)]
+
+    def _content(self, message: ChatMessage) -> Any:
+        if message.role != "assistant" or not isinstance(message.content, tuple):
+            return self.text_or_blocks(message.content)
+        # The API's own error for an `input_text`: "Supported values are: 'output_text' and 'refusal'".
+        return [
+            {"type": "output_text", "text": part} if isinstance(part, str) else self.content_blocks((part,))[0]
+            for part in message.content
+            if part
+        ]
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""

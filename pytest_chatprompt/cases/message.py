@@ -136,7 +136,8 @@ class RawPart(StrictModel):
 
 def _check_raw(by_provider: Mapping[str, Any]) -> None:
     """Check what a part or a message is for each provider."""
-    if not by_provider:
+    # Other parts have a `value`.
+    if not by_provider or "value" in by_provider:
         raise invalid("name the provider that it is for: {type: raw, PROVIDER: {...}}")
     for name, data in by_provider.items():
         if not isinstance(data, Mapping):

@@ -181,6 +181,14 @@ def test_a_marked_system_text_is_a_message_of_responses_when_it_is_raw() -> None
     }
 
 
+def test_a_text_beside_what_is_raw_is_output_in_a_turn_of_the_assistant_of_responses() -> None:
+    raw = RawContent({"openai_responses": {"type": "refusal", "refusal": "No."}})
+    prompt = (ChatMessage("user", "hi"), ChatMessage("assistant", (raw, "Sorry.")))
+    body = OpenAIResponsesProvider().prepare(ProviderRequest(chat_prompt=prompt)).body
+    text = {"type": "output_text", "text": "Sorry."}
+    assert body["input"][1] == {"role": "assistant", "content": [raw.data, text]}
+
+
 @pytest.mark.parametrize(
     ("provider", "key", "message", "place"),
     [
