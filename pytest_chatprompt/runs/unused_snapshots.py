@@ -318,10 +318,11 @@ class UnusedSnapshots:
             yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused", kind.unused)
-        if len(unused) > gone:
+        left = sum(kind is not _GONE and not holds_conflict(path) for path, kind in unused.items())
+        if left:
             if self._options.remove_unused:
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
-            yield f"To remove {_pronoun(len(unused) - gone)}: {repeated(words, _REMOVE)}"
+            yield f"To remove {_pronoun(left)}: {repeated(words, _REMOVE)}"
 
     def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str, reason: str) -> Iterator[str]:
         """A line about the files of a kind, and one for each; nothing for none."""
@@ -330,7 +331,8 @@ class UnusedSnapshots:
             yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
         for path in paths:
             note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
-            yield f"  {shown_path(path, self.config.rootpath)}{note}"
+            by_hand = ": delete it yourself" if note and kind is not _GONE else ""
+            yield f"  {shown_path(path, self.config.rootpath)}{note}{by_hand}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

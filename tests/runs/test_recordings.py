@@ -615,6 +615,16 @@ def openai_provider():
     assert (tmp_path / "count").read_text() == "x\n" * 3
 
 
+def test_what_holds_the_conflict_of_a_merge_is_not_promised_to_be_removed(live_project: MakeLiveProject) -> None:
+    run = live_project(1)
+    run.update()
+    recording_path(run, "gone").write_text("<<<<<<< HEAD\n=======\n>>>>>>> theirs\n")
+    result = run()
+    lines = ["1 recording unused: *", "  *gone*.yaml, which holds the conflict of a merge: delete it yourself"]
+    result.stdout.fnmatch_lines(lines, consecutive=True)
+    result.stdout.no_fnmatch_line("To remove *")
+
+
 def test_a_recording_that_cannot_be_read_is_not_removed(live_project: MakeLiveProject) -> None:
     run = live_project(1)
     recording_path(run, "gone").write_text("<<<<<<< HEAD\n")
