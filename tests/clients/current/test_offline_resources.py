@@ -47,7 +47,7 @@ def test_mistral_at_a_gateway(api: EvalAPI) -> None:
     assert [type(model).__name__ for model in client.models.list().data or []] == ["BaseModelCard"]
     assert client.files.list().data == []
     assert (client.classifiers.moderate(model="m", inputs="a").results[0].categories or {})["pii"] is False
-    assert api.unanswered == []
+    assert api.errors == []
 
 
 def test_mistrals_embeddings_have_the_dimension_that_is_asked_for(api: EvalAPI) -> None:
