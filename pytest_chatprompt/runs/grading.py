@@ -80,6 +80,7 @@ class Grading:
         if not self.answers:
             with closing(self.arriving()) as arriving:
                 response = self.get(*next(arriving)).response
+            self.record()
             unusable = find_unusable(response) if response.is_awaited else None
             if unusable is not None:
                 raise unusable
@@ -147,7 +148,7 @@ class Grading:
         hook(case=self.case, request=self.provider_request, response=response)
 
     def note(self) -> None:
-        """Keep the answers so far for reports, and for later runs: they are paid for, also if the run ends now."""
+        """Keep the answers so far for reports."""
         item, case, notes, answers = self.item, self.live_case, notes_of(self.item), list(self.answers.values())
         notes.exchange = case.compared
         first = min(self.answers, default=1)
@@ -164,4 +165,7 @@ class Grading:
             unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
             add_replayed(item, case.place.path, *recordings, unused=unused)
         add_judge_usage(item, tuple(votes for each in self.votes.values() for votes in each))
-        record_answers(case, self.answers, self.api.redactor)
+
+    def record(self) -> None:
+        """Keep the answers so far for later runs: they are paid for, whatever becomes of this one."""
+        record_answers(self.live_case, self.answers, self.api.redactor)

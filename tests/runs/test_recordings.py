@@ -11,7 +11,7 @@ import yaml
 
 from tests.runs.conftest import MakeLiveProject, Run, case_ids, eval_file
 from tests.runs.test_responses import each_check
-from tests.server import Reply, Server
+from tests.server import CHAT_REPLY, Reply, Server
 
 
 def recording_path(run: Run, name: str = "c0") -> Path:
@@ -631,3 +631,17 @@ def test_a_recording_that_cannot_be_read_is_not_removed(live_project: MakeLivePr
     for option in ("--snapshot-update", "--chatprompt-remove-unused"):
         run(option).stdout.fnmatch_lines(["Its requests are still sent, or it cannot be read: kept *gone*"])
         assert recording_path(run, "gone").exists()
+
+
+def test_an_answer_is_recorded_before_it_is_graded(live_project: MakeLiveProject, server: Server) -> None:
+    server.reply_with(CHAT_REPLY)
+    ends = "\nimport os\n\ndef pytest_chatprompt_response(case):\n    os._exit(7)\n"
+    run = live_project(1)
+    conftest = run.path / "conftest.py"
+    text = conftest.read_text()
+    conftest.write_text(text + ends)
+    ended = run.pytester.runpytest_subprocess("--chatprompt-live", "--chatprompt-record")
+    assert (ended.ret, len(server.requests)) == (7, 1)
+    conftest.write_text(text)
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    assert len(server.requests) == 1
