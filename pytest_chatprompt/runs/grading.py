@@ -148,7 +148,7 @@ class Grading:
         hook(case=self.case, request=self.provider_request, response=response)
 
     def note(self) -> None:
-        """Keep the answers so far for reports."""
+        """Keep the answers so far, and what the judge said about them, for reports and for later runs."""
         item, case, notes, answers = self.item, self.live_case, notes_of(self.item), list(self.answers.values())
         notes.exchange = case.compared
         first = min(self.answers, default=1)
@@ -165,6 +165,7 @@ class Grading:
             unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
             add_replayed(item, case.place.path, *recordings, unused=unused)
         add_judge_usage(item, tuple(votes for each in self.votes.values() for votes in each))
+        self.record()
 
     def record(self) -> None:
         """Keep the answers so far for later runs: they are paid for, whatever becomes of this one."""

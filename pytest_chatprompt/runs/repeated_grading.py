@@ -108,7 +108,6 @@ class RepeatedGrading(Grading):
             rate = f"{result.passed}/{result.answers}"
             set_properties(self.item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})
         super().note()
-        self.record()
 
     def _grade(self, number: int, live: LiveResponse) -> tuple[BaseException | None, tuple[CheckResult, ...]]:
         """Why an answer does not pass, `None` if it does; and what the checks said."""

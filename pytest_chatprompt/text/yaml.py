@@ -135,6 +135,7 @@ _STR_TAG: Final = "tag:yaml.org,2002:str"
 # What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<`, `=` and dates.
 _TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value", "tag:yaml.org,2002:timestamp")
 _IF_TEXT: Final = "put it in quotes if you mean text"
+_TOO_DEEP: Final = f"nested more than {MAX_FILE_DEPTH} levels deep"
 _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 # PyYAML without libyaml reads the same, slowly.
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -173,6 +174,9 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
     try:
         return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
+        if "maximum nesting depth" in (error.problem or ""):
+            # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
+            raise YamlError(mark_position(error.problem_mark or _START_MARK), _TOO_DEEP) from error
         position, reason = _explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
@@ -261,7 +265,7 @@ class _Composer:
 
     def check_depth(self, depth: int, position: Position) -> None:
         if self.level + depth > MAX_FILE_DEPTH:
-            raise YamlError(position, f"nested more than {MAX_FILE_DEPTH} levels deep")
+            raise YamlError(position, _TOO_DEEP)
 
     def alias(self, anchor: str, position: Position) -> tuple[Node, int]:
         """The node that an alias stands for, and how many levels it has."""

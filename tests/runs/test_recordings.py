@@ -163,7 +163,7 @@ def test_no_reply_is_recorded_over_the_conflict_of_a_merge(
 
 def test_a_recording_that_is_nested_too_deeply_is_an_error(live_project: MakeLiveProject) -> None:
     run = live_project(1)
-    recording_path(run).write_text("version: 1\nexchanges: " + "[" * 50_000)
+    recording_path(run).write_text("version: 1\nexchanges: " + "[" * 300)
     result = run("--chatprompt-replay")
     result.assert_outcomes(errors=1)
     reason = "line 2, column 211: nested more than 200 levels deep"

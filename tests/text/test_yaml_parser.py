@@ -152,7 +152,9 @@ def test_an_alias_inside_its_own_anchor_is_refused() -> None:
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_depth_is_limited(opening: str) -> None:
-    assert refusal(opening * 100_000) == (1, 200 * len(opening) + 1, "nested more than 200 levels deep")
+    assert refusal(opening * 300) == (1, 200 * len(opening) + 1, "nested more than 200 levels deep")
+    # libyaml may stop by itself, and somewhat later.
+    assert refusal(opening * 100_000)[2] == "nested more than 200 levels deep"
 
 
 def test_what_an_alias_stands_for_counts_as_deep_as_it_is() -> None:
