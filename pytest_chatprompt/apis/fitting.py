@@ -52,7 +52,8 @@ def _fit_message(message: ChatMessage, provider: VendorAPI) -> ChatMessage:
             message_number=message.number,
             location=() if message.number is None else ("input_messages", message.number - 1, "role"),
         )
-    message = replace(message, is_error=message.is_error and provider.takes_tool_errors)
+    if message.is_error and not provider.takes_tool_errors:
+        message = replace(message, is_error=False)
     if not isinstance(message.content, tuple):
         return message
     parts = tuple(_fit_part(part, message, provider) for part in message.content)
@@ -157,20 +158,15 @@ def raw_message(message: ChatMessage) -> dict[str, Any] | None:
 
 def with_raw_calls(prompt: ChatPrompt) -> ChatPrompt:
     """A prompt in which calls that are raw are calls as any, and raw messages have roles, for preflight."""
-    return tuple(
-        replace(
-            message,
-            role=_role_of(message),
-            tool_calls=(
-                *message.tool_calls,
-                *(
-                    ToolCall(id=call_id or name, function=FunctionCall(name=name, arguments="{}"))
-                    for call_id, name in _raw_calls(message)
-                ),
-            ),
-        )
-        for message in prompt
+    return tuple(_with_raw_calls(message) if isinstance(message.content, tuple) else message for message in prompt)
+
+
+def _with_raw_calls(message: ChatMessage) -> ChatMessage:
+    calls = (
+        ToolCall(id=call_id or name, function=FunctionCall(name=name, arguments="{}"))
+        for call_id, name in _raw_calls(message)
     )
+    return replace(message, role=_role_of(message), tool_calls=(*message.tool_calls, *calls))
 
 
 def _role_of(message: ChatMessage) -> Role:

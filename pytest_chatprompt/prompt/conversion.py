@@ -89,8 +89,10 @@ def _render(
     parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []
-    for part_number, part in enumerate(message.parts, start=1):
-        rendered = render_part(part, attachments)
+    # Most messages are one text: a part needs no model for it.
+    written = (message.content,) if isinstance(message.content, str) else message.parts
+    for part_number, part in enumerate(written, start=1):
+        rendered = part if isinstance(part, str) else render_part(part, attachments)
         if isinstance(rendered, str | MarkedText) and is_blank(str(rendered)):
             blank_parts.append(part_number)
             continue

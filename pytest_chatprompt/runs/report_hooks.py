@@ -20,7 +20,7 @@ import pluggy
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
+from pytest_chatprompt.capture.secrets.redaction import Redactor, changes_texts, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.runs.code_snapshots import assertions_key, failed_comparison, failure_text
@@ -114,6 +114,9 @@ class ReportHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remove the secrets from a report of this plugin, in the process that made it, before others show it."""
         if report.nodeid not in self._node_ids:
+            return
+        if report.longrepr is None and not changes_texts(list(vars(report).values()), self._clean):
+            # So it is with most reports, and to make data of each takes long.
             return
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
         clean = map_texts(data, self._clean)

@@ -390,8 +390,13 @@ def map_texts(data: Any, change: Callable[[str], str]) -> Any:
 
     `change` may be called with several texts at once, with a zero between them.
     """
-    texts = "\0".join(_texts([data]))
-    return data if change(texts) == texts else _with_texts(data, change)
+    return _with_texts(data, change) if changes_texts([data], change) else data
+
+
+def changes_texts(data: Iterable[Any], change: Callable[[str], str]) -> bool:
+    """Whether `map_texts` would change any text in data."""
+    texts = "\0".join(_texts(data))
+    return change(texts) != texts
 
 
 def _texts(data: Iterable[Any]) -> list[str]:
