@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -18,11 +18,12 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
-from pytest_chatprompt.snapshots.stored import Change, DataPath, Difference, Hunk, read_data, requests_in
+from pytest_chatprompt.snapshots.stored import Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.wording import data_place
 
 # The line of a transcript on which a turn begins, and what follows on it.
-_TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
+_MARKER: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:")
+_TURN: Final = re.compile(rf"{_MARKER.pattern}(?: (?P<text>.*))?")
 _TURN_BREAK: Final = re.compile(rf"\n(?=(?:{_TURN.pattern})$)".replace("?P<text>", "?:"), re.MULTILINE)
 # Where the bodies of the known APIs hold their conversation: texts count there under any key.
 _CONVERSATION_KEYS: Final = frozenset(
@@ -62,17 +63,42 @@ _Found = tuple[Sequence[Change], Sequence[str]]
 def compare_snapshots(stored: str, sent: str) -> Difference:
     """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     with suppress(SnapshotFileError):
-        before, after = _snapshot_data(stored), _snapshot_data(sent)
-        difference = _difference(_Comparer(_read_paths(before) | _read_paths(after)).compare(before, after))
+        difference, _ = _compare_data(_snapshot_data(stored), _snapshot_data(sent))
         if difference.hunks or stored == sent:
             return difference
+    comparer = _Comparer()
     lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
-    difference = _difference(_compare_lines(lines, _split_lines(sent)))
-    if conflict_line(stored) is None:
-        return difference
-    # The same change in each snapshot that has one, whatever its sides are.
-    change = Change("the conflict of a merge", removed=("<<<<<<< ======= >>>>>>>",))
+    comparer.compare_lines(lines, _split_lines(sent))
+    difference = _difference(comparer.found)
+    # Nobody can accept one of them and leave the others: it is one change. That of a merge's conflict is the same in
+    # each snapshot that has one, whatever its sides are.
+    removed, added = (
+        tuple(chain(*lines))
+        for lines in ((each.removed for each in difference.changes), (each.added for each in difference.changes))
+    )
+    change = Change("", removed, added)
+    if conflict_line(stored) is not None:
+        change = Change("the conflict of a merge", removed=("<<<<<<< ======= >>>>>>>",))
     return Difference((change,), tuple(Hunk(change.place, hunk.lines, (0,)) for hunk in difference.hunks))
+
+
+def accept_change(stored: str, sent: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
+    """The data of a snapshot with one change towards what is sent, wherever it has it, and without the others."""
+    try:
+        before = _snapshot_data(stored)
+    except SnapshotFileError:
+        return sent
+    difference, _ = _compare_data(before, sent)
+    return _compare_data(before, sent, (change.content == content for change in difference.changes))[1]
+
+
+def _compare_data(
+    stored: Mapping[str, Any], sent: Mapping[str, Any], wanted: Iterable[bool] = ()
+) -> tuple[Difference, Mapping[str, Any]]:
+    """The difference of two snapshots, and the first one with those of the changes that are wanted."""
+    comparer = _Comparer(_read_paths(stored) | _read_paths(sent), iter(wanted))
+    merged = comparer.compare(stored, sent)
+    return _difference(comparer.found), merged
 
 
 def _snapshot_data(text: str) -> Mapping[str, Any]:
@@ -115,49 +141,113 @@ def _read_paths(data: Mapping[str, Any]) -> frozenset[DataPath]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _Comparer:
-    """Finds the changes from stored data to what is sent, in the order of the data.
+    """Finds the changes from a stored value to what is sent, in the order of the data.
+
+    A comparison gives the stored value with those of the changes that are wanted.
 
     Args:
         read_paths: below which texts are part of a prompt.
+        wanted: whether a change is, for each in the order in which they are found; none of those that follow is.
     """
 
-    read_paths: frozenset[DataPath]
+    read_paths: frozenset[DataPath] = frozenset()
+    wanted: Iterator[bool] = field(default_factory=lambda: iter(()))
+    found: list[_Found] = field(default_factory=list)
 
-    def compare(self, stored: Any, sent: Any, path: DataPath = ()) -> Iterator[_Found]:
+    def compare(self, stored: Any, sent: Any, path: DataPath = ()) -> Any:
         """Compare two values in the same place; either may be absent."""
         match stored, sent:
             case Mapping(), Mapping():
-                yield from self._compare_mappings(stored, sent, path)
+                return self._compare_mappings(stored, sent, path)
             case list(), list():
-                yield from self._compare_lists(stored, sent, path)
+                return self._compare_lists(stored, sent, path)
             case str(), str() if path == ("question",) and "\n" in stored + sent:
-                yield from self._compare_lists(_TURN_BREAK.split(stored), _TURN_BREAK.split(sent), path)
+                # Joined by line breaks, the turns are the transcript.
+                return "\n".join(self._compare_lists(_TURN_BREAK.split(stored), _TURN_BREAK.split(sent), path))
             case str(), str() if stored != sent and _is_block(stored, sent, path):
-                before, after = (_lines_of_text(text, path) for text in (stored, sent))
-                yield from _compare_lines(before, after, path, is_read=self._keys(path) is not None)
+                return self._compare_texts(stored, sent, path)
             case _ if stored is _ABSENT or sent is _ABSENT or json.dumps(stored) != json.dumps(sent):
-                yield self._replacement(stored, sent, path)
+                return sent if self._is_wanted(*self._replacement(stored, sent, path)) else stored
+        return stored
 
-    def _compare_mappings(self, stored: Mapping[str, Any], sent: Mapping[str, Any], path: DataPath) -> Iterator[_Found]:
+    def _compare_texts(self, stored: str, sent: str, path: DataPath) -> str:
+        before, after = (_lines_of_text(text, path) for text in (stored, sent))
+        if before == after:
+            # Of a turn, only the role changed.
+            return sent if self._is_wanted(*self._replacement(stored, sent, path)) else stored
+        lines = self.compare_lines(before, after, path)
+        if lines in (before, after):
+            return stored if lines == before else sent
+        marker = _MARKER.match(stored) if path[0] == "question" else None
+        # A turn of several lines begins below its marker.
+        opening = "" if marker is None else f"{marker[0]} " if len(lines) == 1 else f"{marker[0]}\n"
+        return opening + "\n".join(lines)
+
+    def _is_wanted(self, change: Change, lines: Sequence[str]) -> bool:
+        self.found.append(([change], lines))
+        return next(self.wanted, False)
+
+    def _compare_mappings(self, stored: Mapping[str, Any], sent: Mapping[str, Any], path: DataPath) -> dict[str, Any]:
         before, after = ([str(key) for key in each if key in stored and key in sent] for each in (stored, sent))
+        keys = _joined_keys(sent, stored)
         if before != after:
-            description = f"> keys in another order: {', '.join(before)} → {', '.join(after)}"
-            yield [Change(_place(path), moved=tuple(after))], [description]
-        for key in {**stored, **sent}:
-            yield from self.compare(stored.get(key, _ABSENT), sent.get(key, _ABSENT), (*path, key))
+            kept = difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+            still = {key for block in kept for key in before[block.a : block.a + block.size]}
+            change = Change(_place(path), moved=tuple(key for key in after if key not in still))
+            if not self._is_wanted(change, [f"> keys in another order: {', '.join(before)} → {', '.join(after)}"]):
+                keys = _joined_keys(stored, sent)
+        values = {
+            key: self.compare(stored.get(key, _ABSENT), sent.get(key, _ABSENT), (*path, key))
+            for key in {**stored, **sent}
+        }
+        return {key: values[key] for key in keys if values[key] is not _ABSENT}
 
-    def _compare_lists(self, stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[_Found]:
+    def _compare_lists(self, stored: list[Any], sent: list[Any], path: DataPath) -> list[Any]:
         before, after = ([json.dumps(item) for item in items] for items in (stored, sent))
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        merged: list[Any] = []
         for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-            if tag != "equal":
-                pairs = _paired(stored[i1:i2], sent[j1:j2], path)
-                for index, (one, other) in enumerate(pairs, start=i1 if tag == "delete" else j1):
-                    yield from self.compare(one, other, (*path, index))
+            if tag == "equal":
+                merged += stored[i1:i2]
+                continue
+            pairs = _paired(stored[i1:i2], sent[j1:j2], path)
+            start = i1 if tag == "delete" else j1
+            merged += [self.compare(*pair, (*path, index)) for index, pair in enumerate(pairs, start)]
+        return [item for item in merged if item is not _ABSENT]
 
-    def _replacement(self, stored: Any, sent: Any, path: DataPath) -> _Found:
+    def compare_lines(self, before: list[str], after: list[str], path: DataPath = ()) -> list[str]:
+        """Compare two texts line by line; without a path they are no data."""
+        indent = _INDENT * len(_text_keys(path))
+        is_read = bool(path) and self._keys(path) is not None
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        # Grouping alters the list.
+        opcodes = [*matcher.get_opcodes()]
+        wanted = []
+        for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):
+            changes = []
+            shown = []
+            for tag, i1, i2, j1, j2 in group:
+                removed, added = before[i1:i2], after[j1:j2]
+                if tag == "equal":
+                    shown += [f"  {indent}{visible_line(line)}" for line in removed]
+                    continue
+                shown += [f"- {indent}{visible_line(line)}" for line in removed]
+                shown += [f"+ {indent}{visible_line(line)}" for line in added]
+                # Each line counts with its break.
+                growth = sum(len(line) + 1 for line in added) - sum(len(line) + 1 for line in removed)
+                changes.append(Change(_place(path), tuple(removed), tuple(added), characters=growth * is_read))
+                wanted.append(next(self.wanted, False))
+            self.found.append((changes, shown))
+        decisions = iter(wanted)
+        return [
+            line
+            for tag, i1, i2, j1, j2 in opcodes
+            for line in (after[j1:j2] if tag != "equal" and next(decisions) else before[i1:i2])
+        ]
+
+    def _replacement(self, stored: Any, sent: Any, path: DataPath) -> tuple[Change, list[str]]:
         """A change of a whole value."""
         sides = [[] if value is _ABSENT else [value] for value in (stored, sent)]
         shown = [[line for value in side for line in _shown_lines(value, path)] for side in sides]
@@ -167,7 +257,7 @@ class _Comparer:
             texts = [[line.strip().removeprefix("- ") for line in lines] for lines in shown]
         before, after = (sum(self._size(value, path) for value in side) for side in sides)
         change = Change(_place(path), tuple(texts[0]), tuple(texts[1]), characters=after - before)
-        return [change], [*(f"- {line}" for line in shown[0]), *(f"+ {line}" for line in shown[1])]
+        return change, [*(f"- {line}" for line in shown[0]), *(f"+ {line}" for line in shown[1])]
 
     def _size(self, value: Any, path: DataPath) -> int:
         """How many characters of a prompt a value has, with its key if that is the name of an argument."""
@@ -187,26 +277,17 @@ class _Comparer:
         return keys if all(is_text_key(key, around) for around, key in pairwise(keys)) else None
 
 
-def _compare_lines(
-    before: Sequence[str], after: Sequence[str], path: DataPath = (), *, is_read: bool = False
-) -> Iterator[_Found]:
-    """Compare two texts line by line; without a path they are no data."""
-    indent = _INDENT * len(_text_keys(path))
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):
-        changes = []
-        shown = []
-        for tag, i1, i2, j1, j2 in group:
-            removed, added = before[i1:i2], after[j1:j2]
-            if tag == "equal":
-                shown += [f"  {indent}{visible_line(line)}" for line in removed]
-                continue
-            shown += [f"- {indent}{visible_line(line)}" for line in removed]
-            shown += [f"+ {indent}{visible_line(line)}" for line in added]
-            # Each line counts with its break.
-            growth = sum(len(line) + 1 for line in added) - sum(len(line) + 1 for line in removed)
-            changes.append(Change(_place(path), tuple(removed), tuple(added), characters=growth * is_read))
-        yield changes, shown
+def _joined_keys(first: Iterable[str], second: Iterable[str]) -> list[str]:
+    """The keys of two mappings, in the order of the first; each that only the second has follows the one before it."""
+    keys = list(first)
+    position = 0
+    for key in second:
+        if key in keys:
+            position = keys.index(key) + 1
+        else:
+            keys.insert(position, key)
+            position += 1
+    return keys
 
 
 def _paired(stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[tuple[Any, Any]]:

@@ -63,6 +63,10 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return False
 
 
+# What a change removes, adds and moves.
+Content = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change: lines that were removed, added or moved, in one place.
@@ -82,7 +86,7 @@ class Change:
     characters: int = 0
 
     @property
-    def content(self) -> tuple[tuple[str, ...], ...]:
+    def content(self) -> Content:
         """What changed, wherever it stands: equal for changes that are shown as one."""
         return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
 
@@ -122,7 +126,7 @@ def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
         start += 1
     while start < end and not lines[end - 1].strip():
         end -= 1
-    return lines[start:end] or lines
+    return lines[start:end] or lines[:1]
 
 
 def data_sha256(text: str) -> str:
