@@ -37,7 +37,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, make_response, named_events, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -223,18 +223,14 @@ class AnthropicProvider(BlocksProvider):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
-        stop_reason = data.get("stop_reason")
-        return ProviderResponse(
-            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
-            finish_reason=stop_reason,
-            usage=read_usage(data.get("usage")),
+        blocks, reason = data["content"], data.get("stop_reason")
+        return make_response(
+            "".join(block["text"] for block in blocks if block["type"] == "text"),
+            [(block["id"], block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"],
+            data.get("usage"),
+            finish_reason=reason,
             raw=data,
-            tool_calls=tuple(
-                make_tool_call(block["id"], block["name"], block["input"])
-                for block in data["content"]
-                if block["type"] == "tool_use"
-            ),
-            blocked="refusal" if stop_reason == "refusal" else None,
+            blocked="refusal" if reason == "refusal" else None,
         )
 
 
@@ -253,12 +249,7 @@ class AnthropicMessages(ChatAPI):
     call_ids = "toolu_{digest}"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "end_turn",
-        "length": "max_tokens",
-        "tool_calls": "tool_use",
-        "content_filter": "refusal",
-    }
+    finish_reasons = FinishReasons("end_turn", "max_tokens", "tool_use", "refusal")
     # `types/shared/` of the package; https://docs.claude.com/en/api/errors
     error_words: ClassVar[Mapping[int, str]] = {
         401: "authentication_error",

@@ -35,7 +35,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, joined, make_tool_call, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, aws_event, joined, make_response, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -355,19 +355,15 @@ class BedrockProvider(BlocksProvider):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
-        blocks = data["output"]["message"]["content"]
-        stop_reason = data.get("stopReason")
-        return ProviderResponse(
-            text="".join(map(_text, blocks)),
-            finish_reason=stop_reason,
-            usage=read_usage(data.get("usage")),
+        blocks, reason = data["output"]["message"]["content"], data.get("stopReason")
+        calls = [block["toolUse"] for block in blocks if block.get("toolUse")]
+        return make_response(
+            "".join(map(_text, blocks)),
+            [(call["toolUseId"], call["name"], call["input"]) for call in calls],
+            data.get("usage"),
+            finish_reason=reason,
             raw=data,
-            tool_calls=tuple(
-                make_tool_call(call["toolUseId"], call["name"], call["input"])
-                for block in blocks
-                if (call := block.get("toolUse"))
-            ),
-            blocked=stop_reason if stop_reason in _BLOCKING_REASONS else None,
+            blocked=reason if reason in _BLOCKING_REASONS else None,
         )
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
@@ -396,12 +392,7 @@ class BedrockConverse(ChatAPI):
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "end_turn",
-        "length": "max_tokens",
-        "tool_calls": "tool_use",
-        "content_filter": "content_filtered",
-    }
+    finish_reasons = FinishReasons("end_turn", "max_tokens", "tool_use", "content_filtered")
     error_words: ClassVar[Mapping[int, str]] = {
         401: "UnrecognizedClientException",
         403: "AccessDeniedException",

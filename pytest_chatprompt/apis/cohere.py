@@ -6,7 +6,7 @@ Source: https://docs.cohere.com/reference/chat, and the package `cohere` (`v2/`,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -18,10 +18,11 @@ from pytest_chatprompt.apis.conversation import (
     first_of,
     json_text,
 )
-from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
-from pytest_chatprompt.apis.openai import add_call, read_chat_message
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, make_response, named_events, pieces
+from pytest_chatprompt.apis.openai import function_calls, read_chat_message
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import value_at
 
 
 class CohereChat(ChatAPI):
@@ -30,12 +31,7 @@ class CohereChat(ChatAPI):
     price_vendor = "cohere"
     call_ids = "{name}_{digest:.12}"
     prompt_keys = ("model", "tools", "documents", "messages")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "COMPLETE",
-        "length": "MAX_TOKENS",
-        "tool_calls": "TOOL_CALL",
-        "content_filter": "ERROR",
-    }
+    finish_reasons = FinishReasons("COMPLETE", "MAX_TOKENS", "TOOL_CALL", "ERROR")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `response_format`."""
@@ -76,31 +72,21 @@ class CohereChat(ChatAPI):
         """Read the texts of the content and the calls; without content, the text is the plan for the calls."""
         message = body["message"]
         texts = [part.get("text", "") for part in message.get("content") or ()]
-        calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
-        return ProviderResponse(
-            text="".join(texts) or message.get("tool_plan") or "",
-            finish_reason=body.get("finish_reason"),
-            usage=read_usage((body.get("usage") or {}).get("tokens")),
-            tool_calls=tuple(make_tool_call(call_id, call["name"], call["arguments"]) for call_id, call in calls),
-        )
+        text = "".join(texts) or message.get("tool_plan") or ""
+        usage = (body.get("usage") or {}).get("tokens")
+        return make_response(text, function_calls(message), usage, finish_reason=body.get("finish_reason"))
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with its texts and calls put together."""
-        joint: dict[str, Any] = {}
-        calls: dict[int, dict[str, Any]] = {}
-        ended: dict[str, Any] = {}
+        whole: Any = {}
         for event in events:
             delta = event.get("delta") or {}
-            message = delta.get("message") or {}
-            match event.get("type"):
-                case "content-delta" | "tool-plan-delta":
-                    joint = joined(joint, message)
-                case "tool-call-start" | "tool-call-delta":
-                    add_call(calls, {**message["tool_calls"], "index": event["index"]})
-                case "message-end":
-                    ended = delta
-        content = [joint["content"]] if "content" in joint else []
-        return {**ended, "message": {**joint, "content": content, "tool_calls": [*calls.values()]}}
+            for key in ("content", "tool_calls"):
+                # One item of a list, whose place the event says.
+                if isinstance(value_at(delta, ["message", key]), Mapping):
+                    delta = {"message": {key: [{**delta["message"][key], "index": event["index"]}]}}
+            whole = joined(whole, delta)
+        return whole
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in Cohere's shape."""

@@ -35,11 +35,11 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.fitting import split_prompt
 from pytest_chatprompt.apis.model_api import (
     ChatAPI,
+    FinishReasons,
     choices,
     json_bytes,
-    make_tool_call,
+    make_response,
     pieces,
-    read_usage,
     server_sent_event,
 )
 from pytest_chatprompt.apis.preflight import (
@@ -265,19 +265,16 @@ class GeminiProvider(BlocksProvider):
         block_reason = (data.get("promptFeedback") or {}).get("blockReason")
         candidate = {} if block_reason else data["candidates"][0]
         parts = (candidate.get("content") or {}).get("parts") or []
-        finish_reason = candidate.get("finishReason")
-        return ProviderResponse(
-            text="".join(part.get("text", "") for part in parts if not part.get("thought")),
-            finish_reason=finish_reason,
-            usage=read_usage(data.get("usageMetadata")),
+        reason = candidate.get("finishReason")
+        calls = [part["functionCall"] for part in parts if part.get("functionCall")]
+        return make_response(
+            "".join(part.get("text", "") for part in parts if not part.get("thought")),
+            # Older models send no id with a call.
+            [(call.get("id") or call["name"], call["name"], call.get("args") or {}) for call in calls],
+            data.get("usageMetadata"),
+            finish_reason=reason,
             raw=data,
-            tool_calls=tuple(
-                # Older models send no id with a call.
-                make_tool_call(call.get("id") or call["name"], call["name"], call.get("args") or {})
-                for part in parts
-                if (call := part.get("functionCall"))
-            ),
-            blocked=block_reason or (finish_reason if finish_reason in _BLOCKING_REASONS else None),
+            blocked=block_reason or (reason if reason in _BLOCKING_REASONS else None),
         )
 
 
@@ -300,12 +297,7 @@ class GeminiGenerateContent(ChatAPI):
     price_vendor = "google"
     call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "STOP",
-        "length": "MAX_TOKENS",
-        "tool_calls": "STOP",
-        "content_filter": "SAFETY",
-    }
+    finish_reasons = FinishReasons("STOP", "MAX_TOKENS", "STOP", "SAFETY")
     # https://ai.google.dev/gemini-api/docs/troubleshooting, https://cloud.google.com/apis/design/errors
     error_words: ClassVar[Mapping[int, str]] = {
         401: "UNAUTHENTICATED",

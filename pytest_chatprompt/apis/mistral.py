@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.model_api import FinishReasons, ModelAPI, pieces, server_sent_event
 from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
@@ -141,7 +141,7 @@ class MistralChat(MistralErrors, OpenAIChat):
     price_vendor = "mistral"
     # Nine letters and digits, the only form that Mistral accepts.
     call_ids = "{digest:.9}"
-    finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
+    finish_reasons = FinishReasons(content_filter="error")
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body with only the fields that Mistral sends."""

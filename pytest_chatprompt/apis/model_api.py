@@ -8,8 +8,8 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from binascii import crc32
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 import httpx
 
@@ -42,13 +42,23 @@ def pieces(text: str) -> Iterator[str]:
     return (match[0] for match in _PIECE.finditer(text))
 
 
-def joined(whole: Any, piece: Any) -> Any:
-    """What a stream gave so far with one more piece: texts one after the other, mappings key by key."""
-    if isinstance(whole, str) and isinstance(piece, str):
+# What streams give in pieces; every other text is whole.
+_IN_PIECES: Final = ("content", "text", "refusal", "tool_plan", "thinking", "arguments", "input", "partial_json")
+
+
+def joined(whole: Any, piece: Any, key: str = "") -> Any:
+    """What a stream gave so far with one more piece: mappings key by key, the items of lists by their `index`."""
+    if isinstance(whole, str) and isinstance(piece, str) and key in _IN_PIECES:
         return whole + piece
     if isinstance(whole, Mapping) and isinstance(piece, Mapping):
-        return {**whole, **{key: joined(whole.get(key), value) for key, value in piece.items()}}
-    return piece
+        return {**whole, **{name: joined(whole.get(name), value, name) for name, value in piece.items()}}
+    if isinstance(whole, list) and isinstance(piece, list):
+        items: dict[Any, Any] = {}
+        for item in (*whole, *piece):
+            place = item.get("index", 0) if isinstance(item, Mapping) else len(items)
+            items[place] = joined(items.get(place), item)
+        return [*items.values()]
+    return whole if piece is None else piece
 
 
 def choices(wanted: Any) -> range:
@@ -170,17 +180,26 @@ class ModelAPI(ABC):
         return _response(request, status, self.error_body(model_request, status, message), headers)
 
 
+class FinishReasons(NamedTuple):
+    """An API's own word for each common one."""
+
+    stop: str = "stop"
+    length: str = "length"
+    tool_calls: str = "tool_calls"
+    content_filter: str = "content_filter"
+
+
 class ChatAPI(ModelAPI):
     """An API whose replies are text and tool calls.
 
     Attributes:
         call_ids: the form of the ids of tool calls, with `{digest}` and `{name}`.
-        finish_reasons: the API's own word for each common one.
+        finish_reasons: its words for why an answer ends.
         stream_type: the media type of its streams.
     """
 
     call_ids: ClassVar[str] = "call_{digest}"
-    finish_reasons: ClassVar[Mapping[str, str]] = {}
+    finish_reasons: ClassVar[FinishReasons] = FinishReasons()
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
 
     def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
@@ -206,7 +225,7 @@ class ChatAPI(ModelAPI):
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""
-        return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
+        return str(self.finish_reasons._asdict().get(answer.finish_reason, answer.finish_reason))
 
     @abstractmethod
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
@@ -230,10 +249,13 @@ def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[s
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
 
 
-def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
-    """Make a tool call out of the response of an API, which gives the arguments as JSON text or as data."""
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written))
+def make_response(text: str, calls: Iterable[tuple[str, str, Any]], usage: Any, **more: Any) -> ProviderResponse:
+    """The response that a reply is; calls are ids, names and arguments, these as JSON text or as data."""
+    tool_calls = []
+    for call_id, name, arguments in calls:
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        tool_calls.append(ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written)))
+    return ProviderResponse(text=text, tool_calls=tuple(tool_calls), usage=read_usage(usage), **more)
 
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.

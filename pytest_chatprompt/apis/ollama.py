@@ -17,7 +17,7 @@ import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, make_tool_call, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, json_bytes, make_response, pieces
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
@@ -95,7 +95,7 @@ class OllamaAPI(ChatAPI):
     """Base of Ollama's chat and generate APIs."""
 
     stream_type = "application/x-ndjson"
-    finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
+    finish_reasons = FinishReasons(tool_calls="stop")
 
     def claims(self, request: httpx.Request) -> bool:
         """Whether the body names a model: applications have a path `/api/chat` too."""
@@ -132,11 +132,11 @@ class OllamaAPI(ChatAPI):
         """Read the text and the calls, which have no ids."""
         message = body.get("message") or {}
         calls = [call["function"] for call in message.get("tool_calls") or ()]
-        return ProviderResponse(
-            text=message.get("content") or body.get("response") or "",
+        return make_response(
+            message.get("content") or body.get("response") or "",
+            [(call["name"], call["name"], call["arguments"]) for call in calls],
+            body,
             finish_reason=body.get("done_reason"),
-            usage=read_usage(body),
-            tool_calls=tuple(make_tool_call(call["name"], call["name"], call["arguments"]) for call in calls),
         )
 
     def join_stream(self, events: Sequence[Any]) -> Any:

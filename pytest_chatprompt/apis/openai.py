@@ -9,6 +9,7 @@ https://platform.openai.com/docs/guides/error-codes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
@@ -38,9 +39,9 @@ from pytest_chatprompt.apis.model_api import (
     ChatAPI,
     ModelAPI,
     choices,
-    make_tool_call,
+    joined,
+    make_response,
     pieces,
-    read_usage,
     server_sent_event,
 )
 from pytest_chatprompt.apis.preflight import (
@@ -270,24 +271,24 @@ class OpenAIProvider(OpenAIBase):
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; a refusal or a filtered answer sets `blocked`."""
         choice = data["choices"][0]
-        message = choice["message"]
+        message, reason = choice["message"], choice.get("finish_reason")
         content = message.get("content")
         if isinstance(content, list):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
-        finish_reason = choice.get("finish_reason")
-        blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
-        return ProviderResponse(
-            text=content or "",
-            finish_reason=finish_reason,
-            usage=read_usage(data.get("usage")),
+        return make_response(
+            content or "",
+            function_calls(message),
+            data.get("usage"),
+            finish_reason=reason,
             raw=data,
-            tool_calls=tuple(
-                make_tool_call(call["id"], call["function"]["name"], call["function"]["arguments"])
-                for call in message.get("tool_calls") or ()
-                if "function" in call
-            ),
-            blocked=blocked,
+            blocked=message.get("refusal") or ("content_filter" if reason == "content_filter" else None),
         )
+
+
+def function_calls(message: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
+    """The ids, names and arguments of the calls in the message of a reply; of custom tools there are none."""
+    calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or () if "function" in call]
+    return [(call_id, function["name"], function["arguments"]) for call_id, function in calls]
 
 
 class CompatibleProvider(OpenAIProvider):
@@ -404,40 +405,15 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         yield b"data: [DONE]\n\n"
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The first choice of the chunks, and the usage of the last that has it."""
-        message: dict[str, Any] = {"content": ""}
-        calls: dict[int, dict[str, Any]] = {}
-        whole: dict[str, Any] = {}
-        reason = None
-        for chunk in events:
-            whole |= {key: chunk[key] for key in ("model", "service_tier", "usage") if chunk.get(key)}
-            for choice in chunk.get("choices") or ():
-                if choice.get("index", 0) != 0:
-                    continue
-                delta = choice["delta"]
-                message["content"] += delta.get("content") or ""
-                message["refusal"] = (message.get("refusal") or "") + (delta.get("refusal") or "")
-                for call in delta.get("tool_calls") or ():
-                    if "function" in call:
-                        add_call(calls, call)
-                reason = choice.get("finish_reason") or reason
-        return {
-            **whole,
-            "choices": [{"message": {**message, "tool_calls": [*calls.values()]}, "finish_reason": reason}],
-        }
+        """The chunks put together; the deltas of the first choice are its message."""
+        whole = reduce(joined, events, {"choices": []})
+        firsts = [choice for choice in whole["choices"] if choice.get("index", 0) == 0]
+        return {**whole, "choices": [{**choice, "message": choice["delta"]} for choice in firsts]}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
         messages = as_items(as_mapping(body).get("messages"))
         return Conversation(tuple(read_chat_message(message) for message in messages))
-
-
-def add_call(calls: dict[int, dict[str, Any]], delta: Mapping[str, Any]) -> None:
-    """Add a piece of a streamed tool call to the calls so far, by their places."""
-    call = calls.setdefault(delta.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
-    call["id"] = delta.get("id") or call["id"]
-    for key, piece in delta["function"].items():
-        call["function"][key] += piece or ""
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

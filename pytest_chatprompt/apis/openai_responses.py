@@ -29,7 +29,7 @@ from pytest_chatprompt.apis.conversation import (
     role_and_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, make_tool_call, named_events, pieces, read_usage
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, FinishReasons, make_response, named_events, pieces
 from pytest_chatprompt.apis.openai import (
     OPENAI_NAME,
     OPENAI_SHARED_RULES,
@@ -155,29 +155,20 @@ class OpenAIResponsesProvider(OpenAIBase):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the messages and the calls of the output; a refusal, a filtered or a failed answer sets `blocked`."""
-        output = data["output"]
-        parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+        parts = [part for item in data["output"] if item["type"] == "message" for part in item["content"]]
+        calls = [item for item in data["output"] if item["type"] == "function_call"]
         refusal = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
-        reason = (data.get("incomplete_details") or {}).get("reason")
-        return ProviderResponse(
-            text="".join(part["text"] for part in parts if part["type"] == "output_text"),
+        # A model may fail although the status is 200.
+        error, reason = data.get("error"), (data.get("incomplete_details") or {}).get("reason")
+        failure = None if error is None else f"{error.get('code')}: {error.get('message')}"
+        return make_response(
+            "".join(part["text"] for part in parts if part["type"] == "output_text"),
+            [(call["call_id"], call["name"], call["arguments"]) for call in calls],
+            data.get("usage"),
             finish_reason=reason or data.get("status"),
-            usage=read_usage(data.get("usage")),
             raw=data,
-            tool_calls=tuple(
-                make_tool_call(item["call_id"], item["name"], item["arguments"])
-                for item in output
-                if item["type"] == "function_call"
-            ),
-            blocked=refusal
-            or _failure(data.get("error"))
-            or ("content_filter" if reason == "content_filter" else None),
+            blocked=refusal or failure or ("content_filter" if reason == "content_filter" else None),
         )
-
-
-def _failure(error: Any) -> str | None:
-    """Why the model failed, although the status is 200."""
-    return None if error is None else f"{error.get('code')}: {error.get('message')}"
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,11 +202,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
 
     price_vendor = "openai"
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "length": "max_output_tokens",
-        "stop": "completed",
-        "tool_calls": "completed",
-    }
+    finish_reasons = FinishReasons("completed", "max_output_tokens", "completed")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `text.format`."""
