@@ -28,12 +28,12 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    first_of,
     json_text,
     read_base64,
     read_call,
     read_messages,
     read_parts,
-    read_url,
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
@@ -60,19 +60,16 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def _block(media: Media) -> dict[str, Any]:
-    source = (
-        {"type": "url", "url": media.url}
-        if media.content is None
-        else {"type": "base64", "media_type": media.media_type, "data": media.base64}
-    )
-    return {"type": media.kind, "source": source}
+    if media.content is None:
+        return {"type": media.kind, "source": {"type": "url", "url": media.url}}
+    return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": media.base64}}
 
 
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 
 # `types/output_config_param.py`
-_effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
+_effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "max")
 
 _MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
@@ -182,12 +179,9 @@ class AnthropicProvider(BlocksProvider):
         return Payload(body, split.adjustments)
 
     def _message(self, turn: Turn) -> dict[str, Any]:
-        role = "user" if turn.results else turn.message.role
-        is_text = not turn.results and not turn.message.tool_calls
-        return {
-            "role": role,
-            "content": self.text_or_blocks(turn.message.content) if is_text else self.turn_blocks(turn),
-        }
+        if turn.results or turn.message.tool_calls:
+            return {"role": "user" if turn.results else "assistant", "content": self.turn_blocks(turn)}
+        return {"role": turn.message.role, "content": self.text_or_blocks(turn.message.content)}
 
     @staticmethod
     def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,11 +229,8 @@ class AnthropicProvider(BlocksProvider):
 
 
 def _tool(tool: FunctionTool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        **given(description=tool.description, strict=tool.strict),
-        "input_schema": NO_ARGUMENTS if tool.parameters is None else tool.parameters,
-    }
+    schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
+    return given(name=tool.name, description=tool.description, strict=tool.strict, input_schema=schema)
 
 
 class AnthropicMessages(ChatAPI):
@@ -317,23 +308,21 @@ class AnthropicMessages(ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together."""
-        message: dict[str, Any] = {}
-        blocks: dict[int, dict[str, Any]] = {}
+        message: Any = {}
         for event in events:
             match event.get("type"):
                 case "message_start":
-                    message |= event["message"]
-                case "content_block_start":
-                    blocks[event["index"]] = dict(event["content_block"])
-                case "content_block_delta":
-                    piece = {key: value for key, value in event["delta"].items() if key != "type"}
-                    blocks[event["index"]] = joined(blocks[event["index"]], piece)
+                    message = {**event["message"], "content": []}
+                case "content_block_start" | "content_block_delta":
+                    # The type of a delta is not the block's.
+                    block = event.get("content_block") or {**event["delta"], "type": None}
+                    message = joined(message, {"content": [{**block, "index": event["index"]}]})
                 case "message_delta":
-                    message |= {**event["delta"], "usage": {**message["usage"], **event["usage"]}}
-        for block in blocks.values():
+                    message = joined(message, {**event["delta"], "usage": event["usage"]})
+        for block in message["content"]:
             if written := block.pop("partial_json", ""):
                 block["input"] = json.loads(written)
-        return {**message, "content": [*blocks.values()]}
+        return message
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """The body of an error in Anthropic's shape."""
@@ -388,10 +377,8 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
     match source.get("type"):
         case "base64":
             return read_base64(source.get("data"), source.get("media_type"), kind, title)
-        case "url":
-            return read_url(source.get("url"), kind)
-        case "file":
-            return SentMedia(kind, source=as_text(source.get("file_id")))
+        case "url" | "file":
+            return SentMedia(kind, source=as_text(first_of(source, "url", "file_id")))
         case "text":
             return as_text(source.get("data"))
         case "content":

@@ -18,7 +18,6 @@ from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_media
 from pytest_chatprompt.apis.reply import Answer, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 
@@ -107,10 +106,7 @@ class AzureProvider(OpenAIProvider):
         """The endpoint, without a slash at its end."""
         endpoint = self._base_url or self._variable(self.endpoint_variable)
         if not endpoint:
-            raise MissingSettingError(
-                f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "
-                f"or pass endpoint to {type(self).__name__}"
-            )
+            raise self._missing("endpoint", self.endpoint_variable, "endpoint")
         return endpoint.rstrip("/")
 
     @property

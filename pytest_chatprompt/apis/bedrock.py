@@ -54,7 +54,7 @@ from pytest_chatprompt.apis.vendor_api import (
     write_tools,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
     ChatPrompt,
@@ -100,23 +100,17 @@ def _document_name(media: Media) -> str:
     return name or media.kind
 
 
-def number_documents(messages: Iterable[dict[str, Any]]) -> None:
+def _number_documents(messages: Iterable[dict[str, Any]]) -> None:
     """Put a number behind the name of each document whose name an earlier one has."""
+    blocks = [as_mapping(block) for message in messages for block in message.get("content", ())]
+    inner = [each for block in blocks for each in (block, *block.get("toolResult", {}).get("content", ()))]
     taken: set[str] = set()
-    for document in (found for message in messages for found in _documents(message.get("content", ()))):
-        name, number = document.get("name", ""), 1
-        while name and document["name"].lower() in taken:
+    for document in (block["document"] for block in inner if "name" in block.get("document", {})):
+        name, number = document["name"], 1
+        while document["name"].lower() in taken:
             number += 1
             document["name"] = f"{name} {number}"
-        taken.add(document.get("name", "").lower())
-
-
-def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for block in blocks:
-        if "document" in block:
-            yield block["document"]
-        if "toolResult" in block:
-            yield from _documents(block["toolResult"]["content"])
+        taken.add(document["name"].lower())
 
 
 # The media types of documents by format; images, audio and videos have their kind in front.
@@ -126,7 +120,6 @@ _DOCUMENTS: Final = {
 }
 
 _OFFLINE_REGION: Final = "us-east-1"
-_REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 _URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
 _IGNORES_URLS: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
@@ -135,9 +128,7 @@ _CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
 
 # `OutputConfig` in botocore
-_effort: Final = effort_among(
-    "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
-)
+_effort: Final = effort_among("Amazon Bedrock", "low", "medium", "high", "xhigh", "max")
 
 _CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
@@ -244,13 +235,10 @@ class BedrockProvider(BlocksProvider):
         """
         if current_context().is_offline:
             return self._region or _OFFLINE_REGION
-        variables = [os.environ.get(name) for name in _REGION_VARIABLES]
-        region = next(filter(None, (self._region, *variables)), None) or self._signer.profile_region()
+        in_environment = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        region = self._region or in_environment or self._signer.profile_region()
         if region is None:
-            raise MissingSettingError(
-                f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
-                f"or pass region to {type(self).__name__}"
-            )
+            raise self._missing("region", "AWS_REGION", "region")
         return region
 
     @property
@@ -292,7 +280,7 @@ class BedrockProvider(BlocksProvider):
                 joined.append(f"{describe_messages([turn.message])}: sent in one turn with the tool results before it")
             else:
                 body["messages"].append(message)
-        number_documents(body["messages"])
+        _number_documents(body["messages"])
         self.settings_body(body)
         return Payload(body, (*split.adjustments, *joined))
 
@@ -336,10 +324,8 @@ class BedrockProvider(BlocksProvider):
         """`toolConfig` with the choice: `auto`, `any` or one tool."""
         read = choose_one(choice, self.vendor, "auto, required")
         if read.mode == "none":
-            raise PayloadError(
-                f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice",
-                location=("tool_choice",),
-            )
+            error = f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice"
+            raise PayloadError(error, location=("tool_choice",))
         wanted: dict[str, Any] = {"any" if read.mode == "required" else "auto": {}}
         return Payload({"toolConfig": {"toolChoice": {"tool": {"name": read.names[0]}} if read.names else wanted}})
 

@@ -10,6 +10,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
@@ -425,16 +426,17 @@ class ChatProvider(VendorAPI):
         if key is None and self.key_is_optional:
             return ""
         if key is None:
-            raise MissingSettingError(
-                f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
-                f"or pass api_key to {type(self).__name__}"
-            )
+            raise self._missing("key", self.key_variable, "api_key")
         if not _HEADER_SAFE.fullmatch(key):
             raise MissingSettingError(
                 f"the key for {self.vendor} contains a space, a line break or another character that an HTTP header "
                 f"cannot contain; check the environment variable {self.key_variable}, or api_key"
             )
         return key
+
+    def _missing(self, what: str, variable: str, argument: str) -> MissingSettingError:
+        where = f"set the environment variable {variable}, or pass {argument} to {type(self).__name__}"
+        return MissingSettingError(f"no {what} for {self.vendor}: {where}")
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
         from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
@@ -473,18 +475,15 @@ class BlocksProvider(ChatProvider):
 
 def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     """Parse the arguments of a tool call, for an API that takes them as data."""
-    arguments: Any
-    try:
+    with suppress(ValueError, RecursionError):
         arguments = json.loads(call.function.arguments)
-    except (ValueError, RecursionError) as error:
-        arguments = error
-    if not isinstance(arguments, dict):
-        raise PayloadError(
-            f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
-            "write one, such as '{}'",
-            message_number=message.number,
-        )
-    return arguments
+        if isinstance(arguments, dict):
+            return arguments
+    raise PayloadError(
+        f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
+        "write one, such as '{}'",
+        message_number=message.number,
+    )
 
 
 def _encode_json(body: dict[str, Any]) -> bytes:

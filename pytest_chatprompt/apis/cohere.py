@@ -16,10 +16,9 @@ from pytest_chatprompt.apis.conversation import (
     as_mapping,
     as_text,
     first_of,
-    json_text,
 )
 from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, make_response, named_events, pieces
-from pytest_chatprompt.apis.openai import function_calls, read_chat_message
+from pytest_chatprompt.apis.openai import function_calls, read_chat_message, written_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import value_at
@@ -46,14 +45,7 @@ class CohereChat(ChatAPI):
         message: dict[str, Any] = {"role": "assistant"}
         if answer.tool_calls:
             message["tool_plan"] = answer.text or ""
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": json_text(call.arguments)},
-                }
-                for call in answer.tool_calls
-            ]
+            message["tool_calls"] = written_calls(answer)
         else:
             message["content"] = [{"type": "text", "text": answer.text}]
         counts = {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}

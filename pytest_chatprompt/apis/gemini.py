@@ -90,9 +90,7 @@ _BLOCKING_REASONS: Final = frozenset(
 )
 
 # `ThinkingLevel` of google-genai
-_effort: Final = effort_among(
-    "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
-)
+_effort: Final = effort_among("Gemini", "minimal", "low", "medium", "high", "xhigh", write=str.upper)
 
 _GENERATE: Final = "https://ai.google.dev/api/generate-content"
 _TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
@@ -101,10 +99,7 @@ _IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
 _FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 _SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
-_NAME: Final = (
-    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
-    "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
-)
+_NAME: Final = (r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -")
 
 
 class GeminiProvider(BlocksProvider):

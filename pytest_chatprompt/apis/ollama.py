@@ -76,19 +76,15 @@ class OllamaProvider(CompatibleProvider):
 
 def _url_of_host(host: str) -> str:
     """The URL for a value of `OLLAMA_HOST`, such as `0.0.0.0` or `example.com:80` (ollama 0.6 `_client.py`)."""
-    scheme, _, address = host.partition("://")
-    if not address:
-        scheme, address, port = "http", host, _PORT
-    else:
-        port = {"http": 80, "https": 443}.get(scheme, _PORT)
+    scheme, _, address = host.rpartition("://")
     try:
-        parts = urlsplit(f"{scheme}://{address}")
-        name, port = parts.hostname or "127.0.0.1", parts.port or port
+        parts = urlsplit(f"{scheme or 'http'}://{address}")
+        port = parts.port or {"http": 80, "https": 443}.get(scheme, _PORT)
     except ValueError:
         # `check_base_url` says what is wrong with it.
         return host
-    path = parts.path.strip("/")
-    return "/".join(filter(None, (f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}", path, "v1")))
+    name = parts.netloc.removesuffix(f":{parts.port}") or "127.0.0.1"
+    return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/')}/v1"
 
 
 class OllamaAPI(ChatAPI):

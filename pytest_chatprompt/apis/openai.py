@@ -52,7 +52,7 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     about_media,
 )
-from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
+from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
@@ -315,11 +315,10 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
     kind = data["type"]
     nested = dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
-    form = nested[kind].get("format")
-    if kind == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar" and "grammar" not in form:
+    form = nested[kind].get("format") if kind == "custom" else None
+    if isinstance(form, Mapping) and form.get("type") == "grammar":
         # The grammar of a custom tool is nested too.
-        grammar = {key: value for key, value in form.items() if key != "type"}
-        nested[kind] = {**nested[kind], "format": {"type": "grammar", "grammar": grammar}}
+        nested[kind] = {**nested[kind], "format": _nested(form)}
     return nested
 
 
@@ -362,10 +361,7 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
-        message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
-        if answer.tool_calls:
-            message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
-        choice = {"message": message, "logprobs": None, "finish_reason": self.finish_reason(answer)}
+        choice = {"message": self.message(answer), "logprobs": None, "finish_reason": self.finish_reason(answer)}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
@@ -383,11 +379,10 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
             "system_fingerprint": "fp_offline",
         }
 
-    def _call(self, call: AnswerToolCall) -> dict[str, Any]:
-        if call.takes_text:
-            return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
-        function = {"name": call.name, "arguments": json_text(call.arguments)}
-        return {"id": call.id, "type": "function", "function": function}
+    def message(self, answer: Answer) -> dict[str, Any]:
+        """The message of each choice."""
+        calls = {"tool_calls": written_calls(answer)} if answer.tool_calls else {}
+        return {"role": "assistant", "content": answer.text, "refusal": None, "annotations": [], **calls}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""
@@ -406,7 +401,7 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The chunks put together; the deltas of the first choice are its message."""
-        whole = reduce(joined, events, {"choices": []})
+        whole: Any = reduce(joined, events, {"choices": []})
         firsts = [choice for choice in whole["choices"] if choice.get("index", 0) == 0]
         return {**whole, "choices": [{**choice, "message": choice["delta"]} for choice in firsts]}
 
@@ -414,6 +409,20 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         """Read `messages`."""
         messages = as_items(as_mapping(body).get("messages"))
         return Conversation(tuple(read_chat_message(message) for message in messages))
+
+
+def written_calls(answer: Answer) -> list[dict[str, Any]]:
+    """The tool calls of an answer as chat completions have them."""
+    return [
+        {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
+        if call.takes_text
+        else {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": json_text(call.arguments)},
+        }
+        for call in answer.tool_calls
+    ]
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -458,19 +467,22 @@ def read_images(images: Any) -> list[Part]:
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:
-    """Read one part of a content: a text, an image, audio, a file."""
+    """Read one part of a content, also of Responses: a text, an image, audio, a file."""
     kind = as_mapping(part).get("type")
     if kind in ("text", "refusal", "input_text", "output_text"):
         yield as_text(part.get("text" if kind != "refusal" else "refusal"))
     elif kind in ("image_url", "document_url", "video_url", "audio_url") and kind in part:
         url = part[kind]
         yield read_url(url.get("url") if isinstance(url, Mapping) else url, kind.removesuffix("_url"))
+    elif kind == "input_image":
+        url = part.get("image_url")
+        yield SentMedia("image", source=as_text(part.get("file_id"))) if url is None else read_url(url, "image")
     elif kind == "input_audio" and "input_audio" in part:
         audio = part["input_audio"]
         data, name = (audio.get("data"), audio.get("format")) if isinstance(audio, Mapping) else (audio, "")
         yield read_base64(data, f"audio/{as_text(name)}" if name else "", "audio")
-    elif kind == "file" and isinstance(part.get("file"), Mapping):
-        yield read_file(part["file"])
+    elif kind == "input_file" or (kind == "file" and isinstance(part.get("file"), Mapping)):
+        yield _read_file(as_mapping(part.get("file")) or part)
     elif kind == "thinking":
         texts = read_parts(part.get("thinking"), read_chat_part)
         yield Thought("\n".join(map(str, texts)))
@@ -478,18 +490,15 @@ def read_chat_part(part: Any) -> Iterable[Part]:
         yield json_text(part)
 
 
-def read_file(file: Mapping[str, Any]) -> SentMedia:
+def _read_file(file: Mapping[str, Any]) -> SentMedia:
     """Read a file that is named by its id or its URL, or is given as data."""
-    name = first_of(file, "filename", "file_name")
-    data = file.get("file_data")
-    if data is not None and str(data).startswith("data:"):
+    name, data = first_of(file, "filename", "file_name"), file.get("file_data")
+    if data is None:
+        return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
+    if str(data).startswith("data:"):
         return read_url(data, name=name)
-    if data is not None and "://" in str(data):
-        # OpenRouter takes URLs there too.
-        return read_url(data, "document")
-    if data is not None:
-        return read_base64(data, "", "document", name)
-    return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
+    # OpenRouter takes URLs there too.
+    return read_url(data, "document") if "://" in str(data) else read_base64(data, "", "document", name)
 
 
 def _read_call(call: Any) -> Part:

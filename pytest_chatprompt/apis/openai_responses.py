@@ -8,15 +8,13 @@ The system text goes into `instructions`, as in https://platform.openai.com/docs
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
-    Part,
-    SentMedia,
     Thought,
     ToolResult,
     as_items,
@@ -24,7 +22,6 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     json_text,
     read_call,
-    read_url,
     result_parts,
     role_and_parts,
 )
@@ -37,7 +34,6 @@ from pytest_chatprompt.apis.openai import (
     OpenAIBase,
     OpenAIErrors,
     read_chat_part,
-    read_file,
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -213,10 +209,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
         """The body of the reply, a `Response`."""
         reason = self.finish_reason(answer)
         status = "completed" if reason == "completed" else "incomplete"
-        repeated = {
-            key: model_request.body.get(key) if model_request.body.get(key) is not None else _REPEATED[key]
-            for key in _REPEATED
-        }
+        repeated = {**_REPEATED, **given(**{key: model_request.body.get(key) for key in _REPEATED})}
         return {
             **repeated,
             "id": f"resp_{answer.digest}",
@@ -253,11 +246,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        if isinstance(sent.get("instructions"), str):
-            turns.append(ConversationTurn("system", (sent["instructions"],)))
-        else:
-            turns += _read_items(sent.get("instructions"), "system")
+        turns = _read_items(sent.get("instructions"), "system")
         if sent.get("prompt") is not None:
             # A prompt that is stored at OpenAI: its text is not in the request.
             turns.append(ConversationTurn("system", (json_text({"prompt": sent["prompt"]}),)))
@@ -333,16 +322,19 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
         kind = as_mapping(item).get("type")
         joins = False
         if not isinstance(item, Mapping) or kind in (None, "message"):
-            turn = ConversationTurn(*role_and_parts(item, _read_part, default=role))
+            turn = ConversationTurn(*role_and_parts(item, read_chat_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
             joins = only_thoughts and turn.role == "assistant"
         elif kind in _RESULTS:
-            turn = ConversationTurn("tool", (_read_result(item),))
+            result = result_parts(item.get("output"), read_chat_part)
+            turn = ConversationTurn("tool", (ToolResult(result, as_text(item.get("call_id"))),))
         elif kind == "reasoning":
-            turn = ConversationTurn("assistant", (_read_reasoning(item),))
+            texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
+            turn = ConversationTurn("assistant", (Thought("\n".join(map(as_text, texts))),))
             joins = is_open and not turns[-1].tool_calls
         elif kind in _CALLS:
-            turn = ConversationTurn("assistant", (_read_call(item),))
+            call = read_call(item.get("name"), item.get(_CALLS[kind]), item.get("call_id"))
+            turn = ConversationTurn("assistant", (call,))
             joins = is_open
         else:
             turn = ConversationTurn(_role_of(kind, role), (json_text(item),))
@@ -360,28 +352,3 @@ def _role_of(kind: Any, role: str) -> str:
     if name.startswith("input_"):
         return role
     return "tool" if name.endswith("_output") else "assistant"
-
-
-def _read_part(part: Any) -> Iterable[Part]:
-    kind = as_mapping(part).get("type")
-    if kind == "input_image" and part.get("image_url") is None:
-        yield SentMedia("image", source=as_text(part.get("file_id")))
-    elif kind == "input_image":
-        yield read_url(part["image_url"], "image")
-    elif kind == "input_file":
-        yield read_file(part)
-    else:
-        yield from read_chat_part(part)
-
-
-def _read_call(item: Mapping[str, Any]) -> Part:
-    return read_call(item.get("name"), item.get(_CALLS[item["type"]]), item.get("call_id"))
-
-
-def _read_reasoning(item: Mapping[str, Any]) -> Part:
-    texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
-    return Thought("\n".join(as_text(text) for text in texts))
-
-
-def _read_result(item: Mapping[str, Any]) -> ToolResult:
-    return ToolResult(result_parts(item.get("output"), _read_part), as_text(item.get("call_id")))

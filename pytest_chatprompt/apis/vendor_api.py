@@ -119,8 +119,8 @@ def choose_one(choice: str | Mapping[str, Any], vendor: str, words: str) -> Tool
     return read
 
 
-def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
-    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
+def effort_among(vendor: str, *efforts: str, write: Callable[[str], str] = str) -> Callable[[str], str]:
+    """Make the conversion of `reasoning_effort` for an API that has not all of them, or writes them in its own way."""
 
     def convert(effort: str) -> str:
         if effort not in efforts:
@@ -128,7 +128,7 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
                 f"{vendor} has no reasoning_effort {effort!r}; write one of {', '.join(efforts)}",
                 location=("settings", "reasoning_effort"),
             )
-        return efforts[effort]
+        return write(effort)
 
     return convert
 
