@@ -818,7 +818,7 @@ def test_where_each_provider_finds_its_base_url_is_documented() -> None:
     documented = {quoted(row[0])[0]: quoted(row[1]) for row in rows}
     more = {
         "AzureProvider": ["AZURE_OPENAI_ENDPOINT"],
-        "BedrockProvider": [*bedrock._URL_VARIABLES, bedrock._IGNORES_URLS],
+        "BedrockProvider": [*bedrock._URL_VARIABLES],
         "OllamaProvider": ["OLLAMA_BASE_URL", "OLLAMA_HOST", "/v1", "http://localhost:11434/v1"],
     }
     assert documented == {

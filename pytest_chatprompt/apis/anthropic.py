@@ -131,14 +131,8 @@ class AnthropicProvider(BlocksProvider):
     cached_kinds = ("text", "image", "document")
     takes_tool_errors = True
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
-        about_calls("function-name", _TOOL_NAMES, message_rules.function_names(*_NAME)),
+        *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
-        about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         # 100 for models with a context of 200,000 tokens.
         about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
@@ -236,7 +230,6 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
 class AnthropicMessages(ChatAPI):
     """Anthropic's Messages API."""
 
-    price_vendor = "anthropic"
     call_ids = "toolu_{digest}"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")

@@ -82,13 +82,12 @@ class AzureProvider(OpenAIProvider):
             max_tokens_parameter=max_tokens_parameter,
             **settings,
         )
-        self.deployment = deployment
         self.api_version = api_version
 
-    def use_model(self, model: str) -> None:
-        """Send to another deployment: Azure names models by them."""
-        super().use_model(model)
-        self.deployment = model
+    @property
+    def deployment(self) -> str:
+        """The deployment, by which Azure names the model."""
+        return self.model
 
     def _use_api_version(self, api_version: str) -> None:
         self.api_version = None if api_version == "v1" else api_version
@@ -137,8 +136,6 @@ _SEVERITIES = {name: {"filtered": False, "severity": "safe"} for name in ("hate"
 
 class AzureChat(OpenAIChat):
     """Azure OpenAI's chat completions by deployment."""
-
-    price_vendor = "azure"
 
     def api_version(self, request: httpx.Request) -> str | None:
         """The version in the query."""

@@ -69,7 +69,7 @@ from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.text.json_data import thaw
+from pytest_chatprompt.text.json_data import thaw, value_at
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
@@ -122,7 +122,6 @@ _DOCUMENTS: Final = {
 _OFFLINE_REGION: Final = "us-east-1"
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 _URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
-_IGNORES_URLS: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 # What errors of signed requests name in place of the key.
 _CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
@@ -149,8 +148,7 @@ class BedrockProvider(BlocksProvider):
         region: the region of AWS; `None` reads it from the environment variables `AWS_REGION` and `AWS_DEFAULT_REGION`,
             then from the profile.
         base_url: without the path; `None` reads it in a live run from the environment variables
-            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`, then from the profile, unless
-            `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` says not to; without these it is the region's.
+            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`; without these it is the region's.
         settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
             signed with the credentials that the tools of AWS use.
     """
@@ -185,16 +183,10 @@ class BedrockProvider(BlocksProvider):
     # using toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include
     # more than 5 documents in a request").
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        *option_rules.block_rules(_TOOLS, _CALLS, _TOOLS, _NAME),
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
-        about_calls("function-name", _CALLS, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _CALLS, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("image-count", _MEDIA, message_rules.too_many("image", 20, "message")),
         about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
@@ -244,16 +236,8 @@ class BedrockProvider(BlocksProvider):
     @property
     def base_url(self) -> str:
         """The base URL without a slash at its end."""
-        base_url = self._base_url or self._configured_url() or f"https://bedrock-runtime.{self.region}.amazonaws.com"
-        return base_url.rstrip("/")
-
-    def _configured_url(self) -> str:
-        # As `ConfiguredEndpointProvider` of botocore 1.44 (`configprovider.py`).
-        if current_context().is_offline or os.environ.get(_IGNORES_URLS, "").lower() == "true":
-            return ""
-        url = self._url_in(*_URL_VARIABLES)
-        profile = "" if url else self._signer.profile_endpoint()
-        return self._checked_url("endpoint_url of the AWS profile", profile) if profile else url
+        configured = self._base_url or self._url_in(*_URL_VARIABLES)
+        return (configured or f"https://bedrock-runtime.{self.region}.amazonaws.com").rstrip("/")
 
     def endpoint_path(self) -> str:
         """The path of the model, which only the path names."""
@@ -373,7 +357,6 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
 class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
-    price_vendor = "aws"
     call_ids = "tooluse_{digest}"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
@@ -467,14 +450,11 @@ class BedrockConverse(ChatAPI):
 
 def _schema(body: Mapping[str, Any]) -> Any:
     """The schema of the text, which the request gives as JSON text."""
-    wanted = as_mapping(as_mapping(body.get("outputConfig")).get("textFormat"))
-    definition = as_mapping(as_mapping(wanted.get("structure")).get("jsonSchema"))
-    if "schema" not in definition:
-        return None
+    schema = value_at(body, ("outputConfig", "textFormat", "structure", "jsonSchema", "schema"))
     try:
-        return json.loads(definition["schema"])
+        return json.loads(schema)
     except (TypeError, ValueError, RecursionError):
-        return {"type": "object"}
+        return None if schema is None else {"type": "object"}
 
 
 def _events(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

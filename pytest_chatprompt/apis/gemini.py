@@ -47,7 +47,6 @@ from pytest_chatprompt.apis.preflight import (
     ModelParameters,
     Rule,
     about_calls,
-    about_definitions,
     about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -148,15 +147,9 @@ class GeminiProvider(BlocksProvider):
     takes_tool_errors = True
     takes_json_results = True
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        *option_rules.block_rules(_TOOLS, _GENERATE, _TOOLS, _NAME),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
-        about_calls("function-name", _GENERATE, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
         about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
         about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
@@ -289,7 +282,6 @@ _NAMED: Final = ("properties", "$defs", "defs", "definitions")
 class GeminiGenerateContent(ChatAPI):
     """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
 
-    price_vendor = "google"
     call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
     finish_reasons = FinishReasons("STOP", "MAX_TOKENS", "STOP", "SAFETY")
@@ -443,18 +435,13 @@ def _unquoted(body: Mapping[str, Any], text: str) -> str:
 def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The chunks of a stream, each with a piece of one candidate; the last one of each has its finish reason."""
     for candidate in body["candidates"]:
-        for part in _pieces_of(candidate["content"]["parts"]):
-            yield {**body, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": candidate["index"]}]}
+        place = {"index": candidate["index"]}
+        for part in candidate["content"]["parts"]:
+            inner = [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]
+            for piece in inner:
+                yield {**body, "candidates": [{"content": {"parts": [piece], "role": "model"}, **place}]}
         ended = {"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": candidate["finishReason"]}
-        yield {**body, "candidates": [{**ended, "index": candidate["index"]}]}
-
-
-def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for part in parts:
-        if "text" in part:
-            yield from ({"text": piece} for piece in pieces(part["text"]))
-        else:
-            yield part
+        yield {**body, "candidates": [{**ended, **place}]}
 
 
 def _read_part(part: Any) -> Iterable[Part]:

@@ -132,7 +132,6 @@ class MistralErrors(ModelAPI):
 class MistralChat(MistralErrors, OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
-    price_vendor = "mistral"
     # Nine letters and digits, the only form that Mistral accepts.
     call_ids = "{digest:.9}"
     finish_reasons = FinishReasons(content_filter="error")

@@ -95,7 +95,8 @@ class ModelAPI(ABC):
         name: its name in `table`, such as `openai-chat`.
 
     Attributes:
-        price_vendor: the vendor's id in the price list of `genai-prices`; `""` for none.
+        price_vendor: the vendor's id in the price list of `genai-prices`, if no provider of the API says it; `""` for
+            none.
         prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
         error_words: the API's own word for a status of an error, and for all others of its hundred: 4 and 5.
         refusal: what to do about a reply that is not for this API.

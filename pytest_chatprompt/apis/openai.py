@@ -352,7 +352,6 @@ class OpenAIErrors(ModelAPI):
 class OpenAIChat(OpenAIErrors, ChatAPI):
     """OpenAI's chat completions."""
 
-    price_vendor = "openai"
     prompt_keys = ("model", "response_format", "tools", "messages")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:

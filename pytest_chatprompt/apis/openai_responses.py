@@ -123,14 +123,12 @@ class OpenAIResponsesProvider(OpenAIBase):
         return [*items, *({"type": "function_call", **call} for call in calls)]
 
     def _content(self, message: ChatMessage) -> Any:
-        if message.role != "assistant" or not isinstance(message.content, tuple):
-            return self.text_or_blocks(message.content)
-        # The API's own error for an `input_text`: "Supported values are: 'output_text' and 'refusal'".
-        return [
-            {"type": "output_text", "text": part} if isinstance(part, str) else self.content_blocks((part,))[0]
-            for part in message.content
-            if part
-        ]
+        content = self.text_or_blocks(message.content)
+        for block in content if message.role == "assistant" and isinstance(content, list) else ():
+            # The API's own error for an `input_text`: "Supported values are: 'output_text' and 'refusal'".
+            if block.get("type") == "input_text":
+                block["type"] = "output_text"
+        return content
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
@@ -196,7 +194,6 @@ _REPEATED: Mapping[str, Any] = {
 class OpenAIResponses(OpenAIErrors, ChatAPI):
     """OpenAI's Responses API."""
 
-    price_vendor = "openai"
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
     finish_reasons = FinishReasons("completed", "max_output_tokens", "completed")
 
@@ -337,18 +334,11 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             turn = ConversationTurn("assistant", (call,))
             joins = is_open
         else:
-            turn = ConversationTurn(_role_of(kind, role), (json_text(item),))
+            # Calls of OpenAI's own tools, and their results.
+            turn = ConversationTurn("tool" if str(kind).endswith("_output") else "assistant", (json_text(item),))
         if joins:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
         else:
             turns.append(turn)
         is_open = turn.role == "assistant" and kind in (None, "message", "reasoning", *_CALLS)
     return turns
-
-
-def _role_of(kind: Any, role: str) -> str:
-    """The role of an item other than a message: calls of OpenAI's own tools, and their results."""
-    name = str(kind)
-    if name.startswith("input_"):
-        return role
-    return "tool" if name.endswith("_output") else "assistant"

@@ -11,8 +11,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_chatprompt.apis import message_rules
 from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, RuleLocation, told
+from pytest_chatprompt.apis.preflight import (
+    Found,
+    PreflightInput,
+    Rule,
+    RuleFunction,
+    RuleLocation,
+    about_calls,
+    about_definitions,
+    told,
+)
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
 
@@ -356,3 +366,16 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
 
 def _length(value: Any, kind: Any) -> int:
     return len(value) if isinstance(value, kind) else 0
+
+
+def block_rules(calls: str, names: str, tools: str, name: tuple[str, str]) -> tuple[Rule, ...]:
+    """The rules that APIs with blocks share, by their sources; of a name its pattern, and the same in words."""
+    return (
+        about_calls("tool-call-without-result", calls, message_rules.calls_without_results),
+        about_calls("tool-result-order", calls, message_rules.results_out_of_order),
+        about_calls("tool-result-twice", calls, message_rules.results_given_twice),
+        about_calls("function-name", names, message_rules.function_names(*name)),
+        about_definitions("tool-name", names, tool_names(*name)),
+        about_definitions("tool-name-twice", tools, names_defined_twice),
+        about_definitions("tool-choice", tools, choices_without_tools),
+    )

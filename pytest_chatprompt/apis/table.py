@@ -100,15 +100,20 @@ def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
     return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
 
 
+def provider_of(api: str) -> type[ChatProvider] | None:
+    """The built-in provider that sends to an API: it stands in the API's module, which has its name."""
+    name = _APIS[api].place.partition(".")[0]
+    provider = get_provider(name) if name in PROVIDERS else None
+    return provider if provider is not None and provider.offline_api == api else None
+
+
 def rules_of(api: str, host: str, model: str) -> type[ChatProvider] | None:
     """The provider whose rules hold for a request to an API, at a host with its port; `None` if there is none."""
-    # The provider of an API stands in the API's module, which has its name.
-    name = _APIS[api].place.partition(".")[0]
     by_host = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), None)
     if api == "openai-chat" and by_host is not None:
         return get_provider(by_host)  # type: ignore[no-any-return]
-    provider = get_provider(name) if name in PROVIDERS else None
-    if provider is None or provider.offline_api != api:
+    provider = provider_of(api)
+    if provider is None:
         return None
     # Most runs look at no request that they have not made.
     from pytest_chatprompt.apis.preflight import UNKNOWN, find_limits  # noqa: PLC0415
