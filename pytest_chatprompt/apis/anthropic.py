@@ -37,7 +37,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, make_response, named_events, pieces
+from pytest_chatprompt.apis.model_api import EventsAPI, FinishReasons, joined, make_response, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -227,7 +227,7 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
     return given(name=tool.name, description=tool.description, strict=tool.strict, input_schema=schema)
 
 
-class AnthropicMessages(ChatAPI):
+class AnthropicMessages(EventsAPI):
     """Anthropic's Messages API."""
 
     call_ids = "toolu_{digest}"
@@ -295,9 +295,23 @@ class AnthropicMessages(ChatAPI):
             },
         }
 
-    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
-        """The events of a message, each with its name."""
-        return named_events(_events(body))
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The events of a message."""
+        begun = {**body, "content": [], "stop_reason": None, "usage": {**body["usage"], "output_tokens": 0}}
+        yield {"type": "message_start", "message": begun}
+        yield {"type": "ping"}
+        for index, block in enumerate(body["content"]):
+            empty, kind, key, text = {**block, "text": ""}, "text_delta", "text", block.get("text")
+            if text is None:
+                empty, kind, key = {**block, "input": {}}, "input_json_delta", "partial_json"
+                text = json_text(block["input"])
+            yield {"type": "content_block_start", "index": index, "content_block": empty}
+            for piece in pieces(text):
+                yield {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}}
+            yield {"type": "content_block_stop", "index": index}
+        ended = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
+        yield {"type": "message_delta", "delta": ended, "usage": body["usage"]}
+        yield {"type": "message_stop"}
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together."""
@@ -326,24 +340,6 @@ class AnthropicMessages(ChatAPI):
         """Read `system` and `messages`."""
         sent = as_mapping(body)
         return read_messages(sent.get("system"), sent.get("messages"), _read_block)
-
-
-def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    usage = message["usage"]
-    begun = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
-    yield {"type": "message_start", "message": begun}
-    yield {"type": "ping"}
-    for index, block in enumerate(message["content"]):
-        empty, delta, text = {**block, "text": ""}, ("text_delta", "text"), block.get("text")
-        if text is None:
-            empty, delta, text = {**block, "input": {}}, ("input_json_delta", "partial_json"), json_text(block["input"])
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in pieces(text):
-            yield {"type": "content_block_delta", "index": index, "delta": {"type": delta[0], delta[1]: piece}}
-        yield {"type": "content_block_stop", "index": index}
-    ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
-    yield {"type": "message_delta", "delta": ended, "usage": usage}
-    yield {"type": "message_stop"}
 
 
 def _read_block(block: Any) -> Iterable[Part]:

@@ -107,18 +107,15 @@ class ChatProviderArguments(ChatSettings, total=False):
     api_version: NonEmptyString
 
 
-def check_base_url(where: str, base_url: str) -> None:
-    """Refuse a base URL that no request can be sent to.
-
-    Raises:
-        ValueError: it is not such a URL.
-    """
+def checked_url(where: str, base_url: str, error: type[Exception] = MissingSettingError) -> str:
+    """A base URL as it is, or an error that no request can be sent to it."""
     try:
         url = parsed_url(base_url)
-    except httpx.InvalidURL as error:
-        raise ValueError(f"{where}: {base_url!r} is not a valid URL: {error}") from error
+    except httpx.InvalidURL as invalid:
+        raise error(f"{where}: {base_url!r} is not a valid URL: {invalid}") from None
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")
+        raise error(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")
+    return base_url
 
 
 # Longer texts of an API are cut in errors.
@@ -154,7 +151,7 @@ class ChatProvider(VendorAPI):
         lacking |= set() if self.takes_api_version else {"api_version"}
         check_settings(self, settings, ChatProviderArguments, lacking)
         if base_url is not None:
-            check_base_url(type(self).__name__, base_url)
+            checked_url(type(self).__name__, base_url, ValueError)
         self.model = settings.get("model", self.default_model)
         self.api_version = settings.get("api_version", self.default_api_version)
         self.temperature = settings.get("temperature")
@@ -204,8 +201,7 @@ class ChatProvider(VendorAPI):
             self.api_version = api_version
 
     def _use_endpoint(self, endpoint: str) -> None:
-        check_base_url(type(self).__name__, endpoint)
-        self._base_url = endpoint
+        self._base_url = checked_url(type(self).__name__, endpoint, ValueError)
 
     @property
     def base_url(self) -> str:
@@ -409,15 +405,7 @@ class ChatProvider(VendorAPI):
         """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
         # CI sets a variable that it does not have to an empty text: that counts as not set.
         name = next((name for name in names if not current_context().is_offline and os.environ.get(name)), None)
-        return "" if name is None else self._checked_url(name, os.environ[name])
-
-    @staticmethod
-    def _checked_url(where: str, url: str) -> str:
-        try:
-            check_base_url(where, url)
-        except ValueError as error:
-            raise MissingSettingError(str(error)) from None
-        return url
+        return "" if name is None else checked_url(name, os.environ[name])
 
     def _key(self) -> str:
         if self._api_key is None and not self.key_variable:

@@ -17,14 +17,14 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     first_of,
 )
-from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, make_response, named_events, pieces
+from pytest_chatprompt.apis.model_api import EventsAPI, FinishReasons, joined, make_response, pieces
 from pytest_chatprompt.apis.openai import function_calls, read_chat_message, written_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import value_at
 
 
-class CohereChat(ChatAPI):
+class CohereChat(EventsAPI):
     """Cohere's chat API, version 2."""
 
     price_vendor = "cohere"
@@ -56,9 +56,27 @@ class CohereChat(ChatAPI):
             "usage": {"billed_units": counts, "tokens": counts},
         }
 
-    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
-        """The events of a message, each with its name."""
-        return named_events(_events(body))
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The events of a message."""
+        message = body["message"]
+        begun = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+        yield {"type": "message-start", "id": body["id"], "delta": {"message": begun}}
+        for piece in pieces(message.get("tool_plan", "")):
+            yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
+        for index, call in enumerate(message.get("tool_calls", ())):
+            empty = {**call, "function": {**call["function"], "arguments": ""}}
+            yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": empty}}}
+            for piece in pieces(call["function"]["arguments"]):
+                delta = {"message": {"tool_calls": {"function": {"arguments": piece}}}}
+                yield {"type": "tool-call-delta", "index": index, "delta": delta}
+            yield {"type": "tool-call-end", "index": index}
+        for index, content in enumerate(message.get("content", ())):
+            yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**content, "text": ""}}}}
+            for piece in pieces(content["text"]):
+                yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {"text": piece}}}}
+            yield {"type": "content-end", "index": index}
+        ended = {"finish_reason": body["finish_reason"], "usage": body["usage"]}
+        yield {"type": "message-end", "id": body["id"], "delta": ended}
 
     def read_reply(self, body: Any) -> ProviderResponse:
         """Read the texts of the content and the calls; without content, the text is the plan for the calls."""
@@ -97,25 +115,3 @@ def _with_plan(message: Any) -> ConversationTurn:
     turn = read_chat_message(message)
     plan: Iterable[Part] = [as_text(message["tool_plan"])] if as_mapping(message).get("tool_plan") else []
     return ConversationTurn(turn.role, (*plan, *turn.parts))
-
-
-def _events(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    message = body["message"]
-    begun = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-    yield {"type": "message-start", "id": body["id"], "delta": {"message": begun}}
-    for piece in pieces(message.get("tool_plan", "")):
-        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
-    for index, call in enumerate(message.get("tool_calls", ())):
-        empty = {**call, "function": {**call["function"], "arguments": ""}}
-        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": empty}}}
-        for piece in pieces(call["function"]["arguments"]):
-            delta = {"message": {"tool_calls": {"function": {"arguments": piece}}}}
-            yield {"type": "tool-call-delta", "index": index, "delta": delta}
-        yield {"type": "tool-call-end", "index": index}
-    for index, content in enumerate(message.get("content", ())):
-        yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**content, "text": ""}}}}
-        for piece in pieces(content["text"]):
-            yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {"text": piece}}}}
-        yield {"type": "content-end", "index": index}
-    ended = {"finish_reason": body["finish_reason"], "usage": body["usage"]}
-    yield {"type": "message-end", "id": body["id"], "delta": ended}

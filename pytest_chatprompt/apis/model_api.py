@@ -76,11 +76,6 @@ def server_sent_event(data: Any, event: str = "") -> bytes:
     return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
 
 
-def named_events(events: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Server-sent events whose data name them in `type`."""
-    return (server_sent_event(event, event["type"]) for event in events)
-
-
 # 2025-01-01: replies say the same on every day.
 CREATED: Final = 1735689600
 # SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
@@ -243,6 +238,18 @@ class ChatAPI(ModelAPI):
     @abstractmethod
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply that holds an answer, as JSON data."""
+
+
+class EventsAPI(ChatAPI):
+    """An API that streams server-sent events whose data name them in `type`."""
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of the reply, each with its name."""
+        return (server_sent_event(event, event["type"]) for event in self.events(body))
+
+    @abstractmethod
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The data of the events, made of the body of the whole reply."""
 
 
 def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
+from pytest_chatprompt.apis.chat_provider import checked_url
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
 from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, json_bytes, make_response, pieces
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
@@ -71,7 +72,7 @@ class OllamaProvider(CompatibleProvider):
         is_own = self.base_url_variable == OllamaProvider.base_url_variable
         if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):
             return super().base_url
-        return self._checked_url("OLLAMA_HOST", _url_of_host(host))
+        return checked_url("OLLAMA_HOST", _url_of_host(host))
 
 
 def _url_of_host(host: str) -> str:
@@ -81,7 +82,7 @@ def _url_of_host(host: str) -> str:
         parts = urlsplit(f"{scheme or 'http'}://{address}")
         port = parts.port or {"http": 80, "https": 443}.get(scheme, _PORT)
     except ValueError:
-        # `check_base_url` says what is wrong with it.
+        # `checked_url` says what is wrong with it.
         return host
     name = parts.netloc.removesuffix(f":{parts.port}") or "127.0.0.1"
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/')}/v1"

@@ -26,7 +26,7 @@ from pytest_chatprompt.apis.conversation import (
     role_and_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, FinishReasons, make_response, named_events, pieces
+from pytest_chatprompt.apis.model_api import CREATED, EventsAPI, FinishReasons, make_response, pieces
 from pytest_chatprompt.apis.openai import (
     OPENAI_NAME,
     OPENAI_SHARED_RULES,
@@ -191,7 +191,7 @@ _REPEATED: Mapping[str, Any] = {
 }
 
 
-class OpenAIResponses(OpenAIErrors, ChatAPI):
+class OpenAIResponses(OpenAIErrors, EventsAPI):
     """OpenAI's Responses API."""
 
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
@@ -232,9 +232,9 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
             "service_tier": "default",
         }
 
-    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The events of a response, numbered."""
-        return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
+        return ({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The response of the last event that has it: the one that ends the stream has all of it."""
