@@ -76,12 +76,7 @@ class AzureProvider(OpenAIProvider):
             raise TypeError(f"{type(self).__name__} takes deployment and endpoint instead of model and base_url")
         check_names(self, settings, ChatSettings)
         check_setting(self, "deployment", deployment, NonEmptyString)
-        super().__init__(
-            model=deployment,
-            base_url=endpoint,
-            max_tokens_parameter=max_tokens_parameter,
-            **settings,
-        )
+        super().__init__(model=deployment, base_url=endpoint, max_tokens_parameter=max_tokens_parameter, **settings)
         self.api_version = api_version
 
     @property

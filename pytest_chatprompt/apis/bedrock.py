@@ -207,11 +207,7 @@ class BedrockProvider(BlocksProvider):
     }
 
     def __init__(
-        self,
-        *,
-        region: str | None = None,
-        base_url: str | None = None,
-        **settings: Unpack[ChatProviderArguments],
+        self, *, region: str | None = None, base_url: str | None = None, **settings: Unpack[ChatProviderArguments]
     ) -> None:
         check_setting(self, "region", region, NonEmptyString | None)
         super().__init__(base_url=base_url, **settings)

@@ -478,11 +478,6 @@ def _encode_json(body: dict[str, Any]) -> bytes:
     """Encode a body as compact JSON in UTF-8."""
     try:
         return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError as error:
-        surrogate = ord(error.object[error.start])
-        raise PayloadError(
-            f"the text contains half a character (the surrogate U+{surrogate:04X}), which UTF-8 cannot encode"
-        ) from error
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 

@@ -5,18 +5,10 @@ Source: https://docs.cohere.com/reference/chat, and the package `cohere` (`v2/`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    as_items,
-    as_mapping,
-    as_text,
-    first_of,
-)
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text, first_of
 from pytest_chatprompt.apis.model_api import EventsAPI, FinishReasons, joined, make_response, pieces
 from pytest_chatprompt.apis.openai import function_calls, read_chat_message, written_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -105,13 +97,6 @@ class CohereChat(EventsAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages` and `documents`."""
         sent = as_mapping(body)
-        turns = [_with_plan(message) for message in as_items(sent.get("messages"))]
+        turns = map(read_chat_message, as_items(sent.get("messages")))
         documents = tuple(as_text(document) for document in as_items(sent.get("documents")))
         return Conversation((*([ConversationTurn("system", documents)] if documents else []), *turns))
-
-
-def _with_plan(message: Any) -> ConversationTurn:
-    """A message of the shape of OpenAI's, with Cohere's plan in front."""
-    turn = read_chat_message(message)
-    plan: Iterable[Part] = [as_text(message["tool_plan"])] if as_mapping(message).get("tool_plan") else []
-    return ConversationTurn(turn.role, (*plan, *turn.parts))

@@ -37,18 +37,13 @@ from pytest_chatprompt.apis.model_api import (
     ChatAPI,
     FinishReasons,
     choices,
+    joined_chunks,
     json_bytes,
     make_response,
     pieces,
     server_sent_event,
 )
-from pytest_chatprompt.apis.preflight import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_media,
-)
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     Blocks,
@@ -206,9 +201,8 @@ class GeminiProvider(BlocksProvider):
             output = {"error": output}
         elif data is None:
             output = {"result": output}
-        fields = given(id=result.tool_call_id, name=result.name, response=output)
-        parts = [_part(part) for part in content if isinstance(part, Media)]
-        return {"functionResponse": {**fields, "parts": parts} if parts else fields}
+        parts = [_part(part) for part in content if isinstance(part, Media)] or None
+        return {"functionResponse": given(id=result.tool_call_id, name=result.name, response=output, parts=parts)}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools` with the declarations of all functions."""
@@ -358,17 +352,8 @@ class GeminiGenerateContent(ChatAPI):
             yield b"]"
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The last chunk, with the first candidate and its parts of all of them."""
-        whole: dict[str, Any] = {}
-        first: dict[str, Any] = {}
-        parts: list[Any] = []
-        for chunk in events:
-            whole |= chunk
-            for candidate in chunk.get("candidates") or ():
-                if candidate.get("index", 0) == 0:
-                    first = candidate
-                    parts += (candidate.get("content") or {}).get("parts") or ()
-        return {**whole, "candidates": [{**first, "content": {"parts": parts}}]}
+        """The chunks put together, with the first candidate."""
+        return joined_chunks(events, "candidates")
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Google's error; in a JSON array, where the reply is one."""

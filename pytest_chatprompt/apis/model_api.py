@@ -43,11 +43,14 @@ def pieces(text: str) -> Iterator[str]:
 
 
 # What streams give in pieces; every other text is whole.
-_IN_PIECES: Final = ("content", "text", "refusal", "tool_plan", "thinking", "arguments", "input", "partial_json")
+_IN_PIECES: Final = (
+    *("content", "text", "response", "refusal", "tool_plan", "thinking"),
+    *("arguments", "input", "partial_json"),
+)
 
 
 def joined(whole: Any, piece: Any, key: str = "") -> Any:
-    """What a stream gave so far with one more piece: mappings key by key, the items of lists by their `index`."""
+    """What a stream gave so far with one more piece: mappings key by key, items of lists that have it by `index`."""
     if isinstance(whole, str) and isinstance(piece, str) and key in _IN_PIECES:
         return whole + piece
     if isinstance(whole, Mapping) and isinstance(piece, Mapping):
@@ -55,10 +58,20 @@ def joined(whole: Any, piece: Any, key: str = "") -> Any:
     if isinstance(whole, list) and isinstance(piece, list):
         items: dict[Any, Any] = {}
         for item in (*whole, *piece):
-            place = item.get("index", 0) if isinstance(item, Mapping) else len(items)
+            has_place = isinstance(item, Mapping) and "index" in item
+            place = item["index"] if has_place else f"new {len(items)}"
             items[place] = joined(items.get(place), item)
         return [*items.values()]
     return whole if piece is None else piece
+
+
+def joined_chunks(chunks: Iterable[Any], key: str) -> Any:
+    """The chunks of a stream put together; of several answers, which are the items under a key, the first alone."""
+    whole: Any = {key: []}
+    for chunk in chunks:
+        first = [{**answer, "index": 0} for answer in chunk.get(key) or () if answer.get("index", 0) == 0]
+        whole = joined(whole, {**chunk, key: first})
+    return whole
 
 
 def choices(wanted: Any) -> range:

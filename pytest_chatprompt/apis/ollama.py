@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ import httpx
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import checked_url
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, json_bytes, make_response, pieces
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, json_bytes, make_response, pieces
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
@@ -137,12 +138,8 @@ class OllamaAPI(ChatAPI):
         )
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The last line, with the texts and the calls of all."""
-        messages = [line["message"] for line in events if "message" in line]
-        text = "".join(message.get("content") or "" for message in messages)
-        calls = [call for message in messages for call in message.get("tool_calls") or ()]
-        response = "".join(line.get("response") or "" for line in events)
-        return {**events[-1], "message": {"content": text, "tool_calls": calls}, "response": response}
+        """The lines put together."""
+        return reduce(joined, events, {})
 
     @abstractmethod
     def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

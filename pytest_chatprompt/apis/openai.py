@@ -9,7 +9,6 @@ https://platform.openai.com/docs/guides/error-codes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
@@ -39,7 +38,7 @@ from pytest_chatprompt.apis.model_api import (
     ChatAPI,
     ModelAPI,
     choices,
-    joined,
+    joined_chunks,
     make_response,
     pieces,
     server_sent_event,
@@ -96,10 +95,7 @@ _IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
 _FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
 # A pattern for names of functions, and the same in words.
 OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_SAMPLING: Final = (
-    *("top_p", "presence_penalty", "frequency_penalty"),
-    *("logprobs", "top_logprobs", "logit_bias"),
-)
+_SAMPLING: Final = ("top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias")
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
@@ -314,12 +310,7 @@ class CompatibleProvider(OpenAIProvider):
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
     kind = data["type"]
-    nested = dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
-    form = nested[kind].get("format") if kind == "custom" else None
-    if isinstance(form, Mapping) and form.get("type") == "grammar":
-        # The grammar of a custom tool is nested too.
-        nested[kind] = {**nested[kind], "format": _nested(form)}
-    return nested
+    return dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
 
 
 # (type, code) where OpenAI's own error has others than the word for the status.
@@ -400,14 +391,12 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The chunks put together; the deltas of the first choice are its message."""
-        whole: Any = reduce(joined, events, {"choices": []})
-        firsts = [choice for choice in whole["choices"] if choice.get("index", 0) == 0]
-        return {**whole, "choices": [{**choice, "message": choice["delta"]} for choice in firsts]}
+        whole = joined_chunks(events, "choices")
+        return {**whole, "choices": [{**choice, "message": choice["delta"]} for choice in whole["choices"]]}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
-        messages = as_items(as_mapping(body).get("messages"))
-        return Conversation(tuple(read_chat_message(message) for message in messages))
+        return Conversation(tuple(map(read_chat_message, as_items(as_mapping(body).get("messages")))))
 
 
 def written_calls(answer: Answer) -> list[dict[str, Any]]:
@@ -448,6 +437,9 @@ def read_chat_message(message: Any) -> ConversationTurn:
             parts.insert(0, Thought(message[key]))
     if message.get("refusal") is not None:
         parts.append(as_text(message["refusal"]))
+    if message.get("tool_plan"):
+        # What Cohere says before calls.
+        parts.insert(0, as_text(message["tool_plan"]))
     if isinstance(message.get("audio"), Mapping):
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":

@@ -169,12 +169,7 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition beside its type, as Responses has it."""
     kind = data["type"]
     nested = data.get(kind)
-    flat = {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
-    form = flat.get("format")
-    if kind == "custom" and isinstance(form, Mapping) and isinstance(form.get("grammar"), Mapping):
-        # The grammar of a custom tool stands beside its type too.
-        flat["format"] = {"type": "grammar", **form["grammar"]}
-    return flat
+    return {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
 
 
 # What a `Response` repeats of its request, and what stands there if the request does not say.

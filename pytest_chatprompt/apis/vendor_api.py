@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import (
-    ChatPrompt,
-    Media,
-)
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.prompt.request import (
     FunctionTool,
     OutputSchema,
