@@ -275,9 +275,8 @@ class AnthropicMessages(EventsAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `Message`."""
-        content: list[dict[str, Any]] = []
-        if answer.text is not None:
-            content.append({"type": "text", "text": answer.text, "citations": None})
+        text = {"type": "text", "text": answer.text, "citations": None}
+        content: list[dict[str, Any]] = [] if answer.text is None else [text]
         content += [AnthropicProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "id": f"msg_{answer.digest[:24]}",

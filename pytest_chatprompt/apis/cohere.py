@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, as_items, as_mapping, as_text, first_of
 from pytest_chatprompt.apis.model_api import EventsAPI, FinishReasons, joined, make_response, pieces
-from pytest_chatprompt.apis.openai import function_calls, read_chat_message, written_calls
+from pytest_chatprompt.apis.openai import function_calls, read_chat_message, written_call
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import value_at
@@ -34,12 +34,10 @@ class CohereChat(EventsAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `V2ChatResponse`; the text beside calls is the plan for them."""
-        message: dict[str, Any] = {"role": "assistant"}
+        message = {"role": "assistant", "content": [{"type": "text", "text": answer.text}]}
         if answer.tool_calls:
-            message["tool_plan"] = answer.text or ""
-            message["tool_calls"] = written_calls(answer)
-        else:
-            message["content"] = [{"type": "text", "text": answer.text}]
+            calls = [*map(written_call, answer.tool_calls)]
+            message = {"role": "assistant", "tool_plan": answer.text or "", "tool_calls": calls}
         counts = {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
         return {
             "id": answer.digest[:32],

@@ -25,6 +25,7 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    first_of,
     json_text,
     kind_of,
     read_base64,
@@ -328,9 +329,13 @@ class GeminiGenerateContent(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""
-        parts: Blocks = [] if answer.text is None else [{"text": _unquoted(model_request.body, answer.text)}]
-        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         config = as_mapping(_get(model_request.body, "generationConfig"))
+        text = answer.text
+        if text is not None and _get(config, "responseMimeType") == "text/x.enum":
+            # The value without its quotes.
+            text = text.strip('"')
+        parts: Blocks = [] if text is None else [{"text": text}]
+        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
         return {
             "candidates": [{**candidate, "index": index} for index in choices(_get(config, "candidateCount"))],
@@ -379,12 +384,10 @@ def _with_role(content: Any) -> Any:
 
 def _schema(body: Mapping[str, Any]) -> Any:
     config = as_mapping(_get(body, "generationConfig"))
-    media_type = _get(config, "responseMimeType")
-    names = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
-    schema = next((found for name in names if (found := _get(config, name)) is not None), None)
+    schema = _get(config, "responseJsonSchema", "_responseJsonSchema", "responseSchema")
     if schema is not None:
         return _with_camel_case(schema)
-    return {"type": "object"} if media_type == "application/json" else None
+    return {"type": "object"} if _get(config, "responseMimeType") == _JSON else None
 
 
 def _with_camel_case(schema: Any) -> Any:
@@ -405,16 +408,10 @@ def _camel_case(key: str) -> str:
     return _SNAKE_CASE.sub(lambda match: match[1].upper(), key)
 
 
-def _get(fields: Mapping[str, Any], name: str) -> Any:
-    """The value of a field, whose name may be in snake case."""
-    return next((value for key, value in fields.items() if value is not None and _camel_case(key) == name), None)
-
-
-def _unquoted(body: Mapping[str, Any], text: str) -> str:
-    """The text of a reply; for the media type `text/x.enum` the value without its quotes."""
-    config = as_mapping(_get(body, "generationConfig"))
-    is_enum = _get(config, "responseMimeType") == "text/x.enum"
-    return text.strip('"') if is_enum else text
+def _get(fields: Mapping[str, Any], *names: str) -> Any:
+    """The value of the first of some fields, whose names may be in snake case."""
+    known = {_camel_case(key): value for key, value in fields.items()}
+    return first_of(known, *names)
 
 
 def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

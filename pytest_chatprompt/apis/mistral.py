@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.model_api import FinishReasons, ModelAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part, written_calls
+from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part, written_call
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
@@ -147,7 +147,8 @@ class MistralChat(MistralErrors, OpenAIChat):
 
     def message(self, answer: Answer) -> dict[str, Any]:
         """A message without the fields that Mistral does not have."""
-        return {"role": "assistant", "tool_calls": written_calls(answer) or None, "content": answer.text or ""}
+        calls = [*map(written_call, answer.tool_calls)]
+        return {"role": "assistant", "tool_calls": calls or None, "content": answer.text or ""}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """Chunks: the text piece by piece, all calls at once, the usage with the last one."""

@@ -51,7 +51,7 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     about_media,
 )
-from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
@@ -246,18 +246,17 @@ class OpenAIProvider(OpenAIBase):
     def _tool_choice(self, choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
         if isinstance(choice, str):
             return choice
+        nested = _nested(choice)
         if choice["type"] == "allowed_tools":
-            nested = _nested(choice)
             allowed = nested["allowed_tools"]
-            tools = [self._tool_choice(tool) for tool in allowed["tools"]]
-            return {**nested, "allowed_tools": {**allowed, "tools": tools}}
-        if choice["type"] not in self.tool_types:
+            nested["allowed_tools"] = {**allowed, "tools": [self._tool_choice(tool) for tool in allowed["tools"]]}
+        elif choice["type"] not in self.tool_types:
             raise PayloadError(
                 f"{self.vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; "
                 "choose a function",
                 location=("tool_choice",),
             )
-        return _nested(choice)
+        return nested
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`response_format`, with its schema nested."""
@@ -371,7 +370,7 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def message(self, answer: Answer) -> dict[str, Any]:
         """The message of each choice."""
-        calls = {"tool_calls": written_calls(answer)} if answer.tool_calls else {}
+        calls = {"tool_calls": [*map(written_call, answer.tool_calls)]} if answer.tool_calls else {}
         return {"role": "assistant", "content": answer.text, "refusal": None, "annotations": [], **calls}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
@@ -399,18 +398,12 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         return Conversation(tuple(map(read_chat_message, as_items(as_mapping(body).get("messages")))))
 
 
-def written_calls(answer: Answer) -> list[dict[str, Any]]:
-    """The tool calls of an answer as chat completions have them."""
-    return [
-        {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
-        if call.takes_text
-        else {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": json_text(call.arguments)},
-        }
-        for call in answer.tool_calls
-    ]
+def written_call(call: AnswerToolCall) -> dict[str, Any]:
+    """A tool call of an answer as chat completions have it."""
+    if call.takes_text:
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
+    function = {"name": call.name, "arguments": json_text(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

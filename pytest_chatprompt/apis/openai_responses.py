@@ -111,16 +111,14 @@ class OpenAIResponsesProvider(OpenAIBase):
     def _items(self, turn: Turn) -> list[dict[str, Any]]:
         if turn.raw:
             return [turn.raw]
-        items: list[dict[str, Any]] = []
-        for result in turn.results:
-            output = self.text_or_blocks(result.content)
-            items.append({"type": "function_call_output", "call_id": result.tool_call_id, "output": output})
+        if turn.results:
+            results = [(result.tool_call_id, self.text_or_blocks(result.content)) for result in turn.results]
+            return [{"type": "function_call_output", "call_id": call_id, "output": text} for call_id, text in results]
         message = turn.message
+        calls = [{"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls]
         # A text comes before the calls of its turn, as the API's own output has them.
-        if not turn.results and (message.content or not message.tool_calls):
-            items.append({"role": message.role, "content": self._content(message)})
-        calls = ({"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls)
-        return [*items, *({"type": "function_call", **call} for call in calls)]
+        says = [{"role": message.role, "content": self._content(message)}] if message.content or not calls else []
+        return [*says, *({"type": "function_call", **call} for call in calls)]
 
     def _content(self, message: ChatMessage) -> Any:
         content = self.text_or_blocks(message.content)
