@@ -26,7 +26,7 @@ from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdi
 from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.apis import bedrock
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
-from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, chat_providers, find_api, get_api, get_provider
+from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, find_api, get_api, get_provider
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -45,6 +45,7 @@ from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
+from tests.apis.built_in import chat_providers
 from tests.apis.sdk_differences import SDK_DIFFERENCES
 from tests.capture.clients.table import CLIENTS
 from tests.git_repository import Git, commit_all, git

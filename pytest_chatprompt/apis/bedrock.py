@@ -416,7 +416,22 @@ class BedrockConverse(ChatAPI):
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message."""
-        return (aws_event(event, data) for event, data in _events(body))
+        message = body["output"]["message"]
+        yield aws_event("messageStart", {"role": message["role"]})
+        for index, block in enumerate(message["content"]):
+            place = {"contentBlockIndex": index}
+            if "toolUse" in block:
+                use = block["toolUse"]
+                start = {"toolUseId": use["toolUseId"], "name": use["name"]}
+                yield aws_event("contentBlockStart", {"start": {"toolUse": start}, **place})
+                for piece in pieces(json_text(use["input"])):
+                    yield aws_event("contentBlockDelta", {"delta": {"toolUse": {"input": piece}}, **place})
+            else:
+                for piece in pieces(block["text"]):
+                    yield aws_event("contentBlockDelta", {"delta": {"text": piece}, **place})
+            yield aws_event("contentBlockStop", place)
+        yield aws_event("messageStop", {"stopReason": body["stopReason"]})
+        yield aws_event("metadata", {"usage": body["usage"], "metrics": body["metrics"]})
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together; each event is under its name."""
@@ -451,25 +466,6 @@ def _schema(body: Mapping[str, Any]) -> Any:
         return json.loads(schema)
     except (TypeError, ValueError, RecursionError):
         return None if schema is None else {"type": "object"}
-
-
-def _events(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    message = body["output"]["message"]
-    yield "messageStart", {"role": message["role"]}
-    for index, block in enumerate(message["content"]):
-        place = {"contentBlockIndex": index}
-        if "toolUse" in block:
-            use = block["toolUse"]
-            start = {"toolUseId": use["toolUseId"], "name": use["name"]}
-            yield "contentBlockStart", {"start": {"toolUse": start}, **place}
-            for piece in pieces(json_text(use["input"])):
-                yield "contentBlockDelta", {"delta": {"toolUse": {"input": piece}}, **place}
-        else:
-            for piece in pieces(block["text"]):
-                yield "contentBlockDelta", {"delta": {"text": piece}, **place}
-        yield "contentBlockStop", place
-    yield "messageStop", {"stopReason": body["stopReason"]}
-    yield "metadata", {"usage": body["usage"], "metrics": body["metrics"]}
 
 
 def _read_block(block: Any) -> Iterable[Part]:

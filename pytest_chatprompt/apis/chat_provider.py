@@ -176,15 +176,7 @@ class ChatProvider(VendorAPI):
     ) -> Self:
         """Copy the provider, with another key, endpoint, API version or settings, as a target of AgentV says.
 
-        Args:
-            settings: by the names of `RequestSettings`; those that the API lacks are an error.
-            api_key: the key; `None` for the provider's own.
-            endpoint: the base URL, or the name of a resource on Azure; `None` for the provider's own.
-            api_version: the version of the API, `v1` on Azure for the path without one; `None` for the provider's own.
-
-        Raises:
-            PayloadError: the API lacks one of the settings.
-            ValueError: the endpoint is not a URL.
+        On Azure the endpoint may be a resource's name, and the version `v1`. A `ValueError` refuses another URL.
         """
         variant = copy.copy(with_settings(self, ProviderRequest(settings=settings)))
         if api_version is not None:

@@ -213,7 +213,7 @@ class OpenAIResponses(OpenAIErrors, EventsAPI):
             "output": list(_output(model_request, answer, status)),
             "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
             "tools": [
-                _repeated_tool(tool) for tool in as_items(model_request.body.get("tools")) if isinstance(tool, Mapping)
+                _repeated_tool(tool) for tool in map(as_mapping, as_items(model_request.body.get("tools"))) if tool
             ],
             "usage": {
                 "input_tokens": answer.input_tokens,

@@ -30,13 +30,7 @@ PROVIDERS: Final = {
 
 
 class _API(NamedTuple):
-    """A line of the table of APIs.
-
-    Args:
-        place: the module of `apis` and the class.
-        path: a regular expression for the end of the URL's path.
-        hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
-    """
+    """A line of the table: the module and the class, and patterns for the end of the path and for the hosts."""
 
     place: str
     path: str
@@ -81,12 +75,6 @@ def get_provider(name: str) -> Any:
     return _import(PROVIDERS[name])
 
 
-@cache
-def chat_providers() -> tuple[type[ChatProvider], ...]:
-    """The classes that speak an API, in the order of the table."""
-    return tuple(_import(place) for place in PROVIDERS.values() if place.startswith("apis."))
-
-
 def is_built_in_class(provider_class: type) -> bool:
     """Whether a class is one of the table; none of them is imported to know it."""
     name = f"{provider_class.__module__}.{provider_class.__qualname__}"
@@ -129,11 +117,7 @@ def is_path_of(name: str, path: str) -> bool:
 
 @cache
 def get_api(name: str) -> ModelAPI:
-    """The API of a name.
-
-    Raises:
-        LookupError: no API has this name; the error lists the names.
-    """
+    """The API of a name; a `LookupError` lists the names."""
     if name not in _APIS:
         raise LookupError(f"no API is called {name!r}; there are {', '.join(_APIS)}")
     api: ModelAPI = _import(f"apis.{_APIS[name].place}")(name)

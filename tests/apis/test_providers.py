@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pytest_chatprompt import ChatProvider, OpenAIProvider, VSCodeProvider
-from pytest_chatprompt.apis.table import PROVIDERS, chat_providers, get_provider, is_built_in_class
+from pytest_chatprompt.apis.table import PROVIDERS, get_provider, is_built_in_class
 
 
 class _Subclass(OpenAIProvider):
@@ -20,11 +20,6 @@ def test_each_name_has_its_class() -> None:
     assert get_provider("vscode") is VSCodeProvider
     assert len(PROVIDERS) == len(set(PROVIDERS.values())) == 12
     assert "mine" not in PROVIDERS
-
-
-def test_the_chat_providers_are_those_that_speak_an_api() -> None:
-    assert chat_providers() == tuple(each for each in map(get_provider, PROVIDERS) if issubclass(each, ChatProvider))
-    assert len(chat_providers()) == 9
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
