@@ -37,7 +37,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import EventsAPI, FinishReasons, joined, make_response, pieces
+from pytest_chatprompt.apis.model_api import ERROR_WORDS, EventsAPI, FinishReasons, joined, make_response, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -213,11 +213,10 @@ class AnthropicProvider(BlocksProvider):
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
         blocks, reason = data["content"], data.get("stop_reason")
         return make_response(
+            data,
             "".join(block["text"] for block in blocks if block["type"] == "text"),
             [(block["id"], block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"],
-            data.get("usage"),
             finish_reason=reason,
-            raw=data,
             blocked="refusal" if reason == "refusal" else None,
         )
 
@@ -236,13 +235,9 @@ class AnthropicMessages(EventsAPI):
     finish_reasons = FinishReasons("end_turn", "max_tokens", "tool_use", "refusal")
     # `types/shared/` of the package; https://docs.claude.com/en/api/errors
     error_words: ClassVar[Mapping[int, str]] = {
-        401: "authentication_error",
-        403: "permission_error",
-        404: "not_found_error",
+        **ERROR_WORDS,
         408: "timeout_error",
         413: "request_too_large",
-        429: "rate_limit_error",
-        4: "invalid_request_error",
         504: "timeout_error",
         529: "overloaded_error",
         5: "api_error",

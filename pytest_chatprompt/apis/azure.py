@@ -30,10 +30,6 @@ _VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-vers
 _LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 
 
-# Azure answers a part of the type `file` with "This model does not support file content types".
-AZURE_MEDIA: Final[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
-
-
 class AzureProvider(OpenAIProvider):
     """Sends chat prompts to a deployment on Azure.
 
@@ -53,7 +49,8 @@ class AzureProvider(OpenAIProvider):
     price_vendor = "azure"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
-    media: ClassVar[MediaTable] = AZURE_MEDIA
+    # Azure answers a part of the type `file` with "This model does not support file content types".
+    media: ClassVar[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
     # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
     rules = (
         *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
@@ -95,13 +92,11 @@ class AzureProvider(OpenAIProvider):
         """The key and the endpoint."""
         return {**super().placeholders(), cls.endpoint_variable: "https://azure-openai.invalid"}
 
-    @property
-    def base_url(self) -> str:
-        """The endpoint, without a slash at its end."""
-        endpoint = self._base_url or self._variable(self.endpoint_variable)
-        if not endpoint:
+    def _configured_url(self) -> str:
+        endpoint = self._variable(self.endpoint_variable)
+        if endpoint is None:
             raise self._missing("endpoint", self.endpoint_variable, "endpoint")
-        return endpoint.rstrip("/")
+        return endpoint
 
     @property
     def target(self) -> str:

@@ -79,18 +79,10 @@ _BLANKS: Final = re.compile(r" {2,}")
 _MAX_NAME_LENGTH: Final = 190
 
 
-def _image(media: Media) -> dict[str, Any]:
-    return {"image": {"format": media.media_type.removeprefix("image/"), "source": {"bytes": media.base64}}}
-
-
-def _document(media: Media) -> dict[str, Any]:
-    document_format = next(name for name, media_type in _DOCUMENTS.items() if media_type == media.media_type)
-    return {"document": {"format": document_format, "name": _document_name(media), "source": {"bytes": media.base64}}}
-
-
-def _audio(media: Media) -> dict[str, Any]:
-    audio_format = "wav" if media.media_type == "audio/wav" else "mp3"
-    return {"audio": {"format": audio_format, "source": {"bytes": media.base64}}}
+def _block(media: Media) -> dict[str, Any]:
+    name = {"name": _document_name(media)} if media.kind == "document" else {}
+    media_format = _FORMATS.get(media.media_type) or media.media_type.rpartition("/")[2]
+    return {media.kind: {"format": media_format, **name, "source": {"bytes": media.base64}}}
 
 
 def _document_name(media: Media) -> str:
@@ -118,6 +110,7 @@ _DOCUMENTS: Final = {
     "pdf": "application/pdf",
     **{suffix.removeprefix("."): media_type for suffix, (media_type, _) in NAMED_DOCUMENTS.items() if suffix != ".htm"},
 }
+_FORMATS: Final = {**{media_type: name for name, media_type in _DOCUMENTS.items()}, "audio/mpeg": "mp3"}
 
 _OFFLINE_REGION: Final = "us-east-1"
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
@@ -170,10 +163,10 @@ class BedrockProvider(BlocksProvider):
     }
     name = "bedrock"
     media: ClassVar[MediaTable] = {
-        "image": MediaSupport(_image, roles=("user", "tool")),
-        "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
+        "image": MediaSupport(_block, roles=("user", "tool")),
+        "document": MediaSupport(_block, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
         # `ToolResultContentBlock` has none.
-        "audio": MediaSupport(_audio),
+        "audio": MediaSupport(_block),
     }
     cached_kinds = ("text", "image", "document", "audio")
     takes_tool_errors = True
@@ -229,11 +222,8 @@ class BedrockProvider(BlocksProvider):
             raise self._missing("region", "AWS_REGION", "region")
         return region
 
-    @property
-    def base_url(self) -> str:
-        """The base URL without a slash at its end."""
-        configured = self._base_url or self._url_in(*_URL_VARIABLES)
-        return (configured or f"https://bedrock-runtime.{self.region}.amazonaws.com").rstrip("/")
+    def _configured_url(self) -> str:
+        return self._url_in(*_URL_VARIABLES) or f"https://bedrock-runtime.{self.region}.amazonaws.com"
 
     def endpoint_path(self) -> str:
         """The path of the model, which only the path names."""
@@ -324,11 +314,10 @@ class BedrockProvider(BlocksProvider):
         blocks, reason = data["output"]["message"]["content"], data.get("stopReason")
         calls = [block["toolUse"] for block in blocks if block.get("toolUse")]
         return make_response(
+            data,
             "".join(map(_text, blocks)),
             [(call["toolUseId"], call["name"], call["input"]) for call in calls],
-            data.get("usage"),
             finish_reason=reason,
-            raw=data,
             blocked=reason if reason in _BLOCKING_REASONS else None,
         )
 

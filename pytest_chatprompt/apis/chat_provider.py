@@ -198,7 +198,10 @@ class ChatProvider(VendorAPI):
     @property
     def base_url(self) -> str:
         """The base URL without a slash at its end."""
-        return (self._base_url or self._url_in(self.base_url_variable) or self.default_base_url).rstrip("/")
+        return (self._base_url or self._configured_url()).rstrip("/")
+
+    def _configured_url(self) -> str:
+        return self._url_in(self.base_url_variable) or self.default_base_url
 
     @property
     def redacted_base_url(self) -> str:

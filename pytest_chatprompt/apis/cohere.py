@@ -74,7 +74,7 @@ class CohereChat(EventsAPI):
         texts = [part.get("text", "") for part in message.get("content") or ()]
         text = "".join(texts) or message.get("tool_plan") or ""
         usage = (body.get("usage") or {}).get("tokens")
-        return make_response(text, function_calls(message), usage, finish_reason=body.get("finish_reason"))
+        return make_response(body, text, function_calls(message), usage, finish_reason=body.get("finish_reason"))
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with its texts and calls put together."""

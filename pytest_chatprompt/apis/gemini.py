@@ -251,12 +251,12 @@ class GeminiProvider(BlocksProvider):
         reason = candidate.get("finishReason")
         calls = [part["functionCall"] for part in parts if part.get("functionCall")]
         return make_response(
+            data,
             "".join(part.get("text", "") for part in parts if not part.get("thought")),
             # Older models send no id with a call.
             [(call.get("id") or call["name"], call["name"], call.get("args") or {}) for call in calls],
             data.get("usageMetadata"),
             finish_reason=reason,
-            raw=data,
             blocked=block_reason or (reason if reason in _BLOCKING_REASONS else None),
         )
 

@@ -89,6 +89,14 @@ def server_sent_event(data: Any, event: str = "") -> bytes:
     return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
 
 
+# The words of OpenAI for the statuses of errors, which are Anthropic's too; 4 is for all others of its hundred.
+ERROR_WORDS: Final[Mapping[int, str]] = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    4: "invalid_request_error",
+}
 # 2025-01-01: replies say the same on every day.
 CREATED: Final = 1735689600
 # SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
@@ -270,13 +278,16 @@ def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[s
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
 
 
-def make_response(text: str, calls: Iterable[tuple[str, str, Any]], usage: Any, **more: Any) -> ProviderResponse:
+def make_response(
+    data: Any, text: str, calls: Iterable[tuple[str, str, Any]], usage: Any = None, **more: Any
+) -> ProviderResponse:
     """The response that a reply is; calls are ids, names and arguments, these as JSON text or as data."""
     tool_calls = []
     for call_id, name, arguments in calls:
         written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         tool_calls.append(ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written)))
-    return ProviderResponse(text=text, tool_calls=tuple(tool_calls), usage=read_usage(usage), **more)
+    used = read_usage(data.get("usage") if usage is None else usage)
+    return ProviderResponse(text=text, tool_calls=tuple(tool_calls), usage=used, raw=data, **more)
 
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.

@@ -66,13 +66,11 @@ class OllamaProvider(CompatibleProvider):
         Rule("option-ignored", _SOURCE, option_rules.options_ignored),
     )
 
-    @property
-    def base_url(self) -> str:
-        """The base URL without a slash at its end."""
+    def _configured_url(self) -> str:
         host = "" if current_context().is_offline else os.environ.get("OLLAMA_HOST", "")
         is_own = self.base_url_variable == OllamaProvider.base_url_variable
-        if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):
-            return super().base_url
+        if not host or not is_own or os.environ.get(self.base_url_variable):
+            return super()._configured_url()
         return checked_url("OLLAMA_HOST", _url_of_host(host))
 
 
@@ -131,6 +129,7 @@ class OllamaAPI(ChatAPI):
         message = body.get("message") or {}
         calls = [call["function"] for call in message.get("tool_calls") or ()]
         return make_response(
+            body,
             message.get("content") or body.get("response") or "",
             [(call["name"], call["name"], call["arguments"]) for call in calls],
             body,

@@ -35,6 +35,7 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.fitting import raw_message
 from pytest_chatprompt.apis.model_api import (
     CREATED,
+    ERROR_WORDS,
     ChatAPI,
     ModelAPI,
     choices,
@@ -271,11 +272,10 @@ class OpenAIProvider(OpenAIBase):
         if isinstance(content, list):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
         return make_response(
+            data,
             content or "",
             function_calls(message),
-            data.get("usage"),
             finish_reason=reason,
-            raw=data,
             blocked=message.get("refusal") or ("content_filter" if reason == "content_filter" else None),
         )
 
@@ -324,14 +324,7 @@ _TYPES_AND_CODES: Final = {
 class OpenAIErrors(ModelAPI):
     """The errors of OpenAI's APIs."""
 
-    error_words: ClassVar[Mapping[int, str]] = {
-        401: "authentication_error",
-        403: "permission_error",
-        404: "not_found_error",
-        429: "rate_limit_error",
-        4: "invalid_request_error",
-        5: "server_error",
-    }
+    error_words: ClassVar[Mapping[int, str]] = {**ERROR_WORDS, 5: "server_error"}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in OpenAI's shape."""

@@ -154,11 +154,10 @@ class OpenAIResponsesProvider(OpenAIBase):
         error, reason = data.get("error"), (data.get("incomplete_details") or {}).get("reason")
         failure = None if error is None else f"{error.get('code')}: {error.get('message')}"
         return make_response(
+            data,
             "".join(part["text"] for part in parts if part["type"] == "output_text"),
             [(call["call_id"], call["name"], call["arguments"]) for call in calls],
-            data.get("usage"),
             finish_reason=reason or data.get("status"),
-            raw=data,
             blocked=refusal or failure or ("content_filter" if reason == "content_filter" else None),
         )
 
@@ -178,7 +177,6 @@ _REPEATED: Mapping[str, Any] = {
     "previous_response_id": None,
     "reasoning": {"effort": None, "summary": None},
     "temperature": 1.0,
-    "text": {"format": {"type": "text"}},
     "tool_choice": "auto",
     "top_p": 1.0,
 }
@@ -211,7 +209,7 @@ class OpenAIResponses(OpenAIErrors, EventsAPI):
             "incomplete_details": None if status == "completed" else {"reason": reason},
             "model": model_request.replied_model,
             "output": list(_output(model_request, answer, status)),
-            "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
+            "text": {"format": {"type": "text"}, **as_mapping(model_request.body.get("text"))},
             "tools": [
                 _repeated_tool(tool) for tool in map(as_mapping, as_items(model_request.body.get("tools"))) if tool
             ],
