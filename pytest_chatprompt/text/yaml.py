@@ -125,18 +125,17 @@ class YamlError(Exception):
 
 
 MAX_ALIASED_VALUES: Final = 100_000
-MAX_CHARACTERS: Final = 256_000_000
+MAX_ALIASED_CHARACTERS: Final = 256_000_000
 # Of a file that this package has written.
 MAX_BYTES: Final = 256 * 1024 * 1024
 # A number has fewer characters: Python limits how many.
 _LONGEST_NUMBER: Final = 1000
-_MERGE_TAG: Final = "tag:yaml.org,2002:merge"
-_STR_TAG: Final = "tag:yaml.org,2002:str"
+_YAML_TAGS: Final = "tag:yaml.org,2002:"
+_STR_TAG: Final = f"{_YAML_TAGS}str"
 # What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<`, `=` and dates.
-_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value", "tag:yaml.org,2002:timestamp")
+_TEXT_TAGS: Final = (_STR_TAG, *(_YAML_TAGS + kind for kind in ("merge", "value", "timestamp")))
 _IF_TEXT: Final = "put it in quotes if you mean text"
 _TOO_DEEP: Final = f"nested more than {MAX_FILE_DEPTH} levels deep"
-_START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 # PyYAML without libyaml reads the same, slowly.
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The line breaks of YAML 1.1, which are ordinary characters in YAML 1.2, and half of a character as JSON escapes it,
@@ -146,14 +145,6 @@ _STAND_IN: Final = re.compile(
     r"[\U00100085\U00102028\U00102029\U0010d800-\U0010dfff]|\\U0010([dD][89a-fA-F][0-9A-Fa-f]{2})"
 )
 _HIGHER: Final = 0x100000
-
-
-class _Counts(NamedTuple):
-    """How much there is in a value, what aliases repeat counted each time."""
-
-    values: int
-    characters: int
-    depth: int
 
 
 def load_yaml(text: str) -> Any:
@@ -174,11 +165,12 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
     try:
         return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
-        if "maximum nesting depth" in (error.problem or ""):
-            # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
-            raise YamlError(mark_position(error.problem_mark or _START_MARK), _TOO_DEEP) from error
-        position, reason = _explain_syntax_error(error, text)
-        raise YamlError(position, f"not valid YAML: {reason}") from error
+        reason = f"not valid YAML: {error.problem}"
+        if error.context_mark is not None:
+            reason += f", {error.context} on line {error.context_mark.line + 1}"
+        # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
+        reason = _TOO_DEEP if "maximum nesting depth" in reason else reason
+        raise YamlError(mark_position(error.problem_mark), reason) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
         before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
@@ -196,96 +188,89 @@ class _Composer:
         self.allows_halves = allows_halves
         self.problems: list[YamlProblem] = []
         # An anchor has no node before the end of its value.
-        self.anchors: dict[str, tuple[Node, _Counts] | None] = {}
-        # How many collections are open, and how many values and characters there are so far.
+        self.anchors: dict[str, Node | None] = {}
+        # How many collections are open, how many values there are so far, and how much of it aliases repeat.
         self.level = 0
         self.values = 0
-        self.characters = 0
         self.aliased_values = 0
+        self.aliased_characters = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
     def compose(self) -> tuple[Node, list[YamlProblem]]:
-        nodes, _ = self.nodes()
+        nodes = self.nodes()
         self.problems.sort()
-        return nodes[0] if nodes else Node(_START_MARK, None), self.problems
+        return nodes[0] if nodes else Node(yaml.Mark("", 0, 0, 0, "", 0), None), self.problems
 
     def add_problem(self, mark: Any, text: str) -> None:
         self.problems.append(YamlProblem(mark_position(mark), text))
 
-    def nodes(self) -> tuple[list[Node], int]:
-        """The nodes up to the end of the innermost collection, or of the text, and how many levels they have."""
+    def nodes(self) -> list[Node]:
+        """The nodes up to the end of the innermost collection, or of the text."""
         nodes: list[Node] = []
-        depth = 0
         # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
         while (event := self.loader.get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
-                self.values += 1
                 node = self.scalar(event)
-                self.characters += len(node.text)
-                nodes.append(node)
-                if event.anchor:
-                    self.anchors[event.anchor] = (node, _Counts(1, len(node.text), 0))
             elif kind is SequenceStartEvent or kind is MappingStartEvent:
-                node, inner_depth = self.collection(event)
-                nodes.append(node)
-                depth = max(depth, inner_depth)
+                node = self.collection(event)
+            elif kind is AliasEvent:
+                node = self.alias(str(event.anchor), mark_position(event.start_mark))
             elif kind is SequenceEndEvent or kind is MappingEndEvent:
                 break
-            elif kind is AliasEvent:
-                node, inner_depth = self.alias(str(event.anchor), mark_position(event.start_mark))
-                nodes.append(node)
-                depth = max(depth, inner_depth)
             elif kind is DocumentStartEvent and nodes:
                 reason = "a second YAML document begins here; only one is allowed in a file"
                 raise YamlError(mark_position(event.start_mark), reason)
+            else:
+                continue
+            nodes.append(node)
+            if event.anchor:
+                self.anchors[event.anchor] = node
             if self.values > MAX_VALUES:
                 raise YamlError(mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here")
-        return nodes, depth
+        return nodes
 
-    def collection(self, start: Any) -> tuple[Node, int]:
-        """The mapping or sequence that an event begins, and how many levels it has."""
+    def collection(self, start: Any) -> Node:
+        """The mapping or sequence that an event begins."""
+        self.values += 1
         self.check_depth(1, mark_position(start.start_mark))
-        if start.tag not in (None, "!"):
-            self.add_problem(start.start_mark, f"the YAML tag {_short_tag(start.tag)} is not allowed here")
+        self.check_tag(start)
         if start.anchor:
             self.anchors[start.anchor] = None
-        values, characters = self.values, self.characters
-        self.values += 1
         self.level += 1
-        nodes, inner_depth = self.nodes()
+        nodes = self.nodes()
         self.level -= 1
-        node = Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
-        depth = inner_depth + 1
-        if start.anchor:
-            counts = _Counts(self.values - values, self.characters - characters, depth)
-            self.anchors[start.anchor] = (node, counts)
-        return node, depth
+        return Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
+
+    def check_tag(self, event: Any, hint: str = "") -> None:
+        if event.tag not in (None, "!", _STR_TAG):
+            tag = event.tag.replace(_YAML_TAGS, "!!")
+            self.add_problem(event.start_mark, f"the YAML tag {tag} is not allowed here{hint}")
 
     def check_depth(self, depth: int, position: Position) -> None:
         if self.level + depth > MAX_FILE_DEPTH:
             raise YamlError(position, _TOO_DEEP)
 
-    def alias(self, anchor: str, position: Position) -> tuple[Node, int]:
-        """The node that an alias stands for, and how many levels it has."""
+    def alias(self, anchor: str, position: Position) -> Node:
+        """The node that an alias stands for."""
         if anchor not in self.anchors:
             raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
-        target = self.anchors[anchor]
-        if target is None:
+        node = self.anchors[anchor]
+        if node is None:
             raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
-        node, counts = target
-        self.check_depth(counts.depth, position)
-        self.values += counts.values
-        self.aliased_values += counts.values
-        self.characters += counts.characters
+        values, characters, depth = _measure(node)
+        self.check_depth(depth, position)
+        self.values += values
+        self.aliased_values += values
+        self.aliased_characters += characters
         for count, limit, noun in (
             (self.aliased_values, MAX_ALIASED_VALUES, "values"),
-            (self.characters, MAX_CHARACTERS, "characters"),
+            (self.aliased_characters, MAX_ALIASED_CHARACTERS, "characters"),
         ):
             if count > limit:
                 raise YamlError(position, f"the aliases up to here expand to more than {limit:,} {noun}")
-        return node, counts.depth
+        return node
 
     def restored(self, event: Any) -> str:
         """The text of a scalar as it stands in the file."""
@@ -302,12 +287,13 @@ class _Composer:
         return text
 
     def scalar(self, event: Any) -> Node:
-        tag, mark, text = event.tag, event.start_mark, event.value
-        if self.has_stand_ins:
-            text = self.restored(event)
-        if tag is not None and tag not in ("!", _STR_TAG):
-            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here; {_IF_TEXT}")
-        if tag is not None or not event.implicit[0]:
+        self.values += 1
+        mark = event.start_mark
+        text = self.restored(event) if self.has_stand_ins else event.value
+        if event.tag is not None:
+            self.check_tag(event, f"; {_IF_TEXT}")
+            return Node(mark, text, text)
+        if not event.implicit[0]:
             return Node(mark, text, text)
         resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
         # With a colon it is a number of base 60, which only YAML 1.1 has.
@@ -352,59 +338,16 @@ _NOT_A_KEY: Final = {
 }
 
 
-def _short_tag(tag: str) -> str:
-    prefix = "tag:yaml.org,2002:"
-    return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
-
-
-_TAB_IN_INDENTATION: Final = re.compile(r"(?:[-?:] +| )*\t")
-_QUOTES: Final = "text that begins with this sign must be in quotes"
-_BACKSLASH: Final = "write \\\\ for a backslash, or use single quotes"
-# By words of the problems of libyaml and of PyYAML's own parser: whether the place is where the text around it opens,
-# and what to write.
-_REMEDIES: Final = (
-    ("cannot start any token", False, _QUOTES),
-    ("expected alphabetic or numeric character", True, _QUOTES),
-    ("sequence entries are not allowed", False, f"a list begins on the line below its key; {_QUOTES}"),
-    (
-        "mapping values are not allowed",
-        False,
-        "text with ': ' must be in quotes, or this line is indented wrongly",
-    ),
-    ("comment or (a )?line break", False, "after | or > the text begins on the next line; put other text in quotes"),
-    ("expected (the )?node content", False, "a value is missing here"),
-    (
-        "expected ',' or '",
-        False,
-        "a comma or a closing bracket is missing before this; put quotes around text that contains one of , [ ] { }",
-    ),
-    ("hex|unknown escape character", False, _BACKSLASH),
-    (
-        "did not find expected (key|'-')|expected <block end>",
-        False,
-        "this line is indented unlike those around it, or there is text behind a closing quote or bracket",
-    ),
-    (
-        "could not find expected ':'",
-        True,
-        "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |",
-    ),
-    ("found unexpected (end of stream|document)", True, "the quote that opens here is never closed"),
-)
-
-
-def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
-    """Where the parser stopped, and what to write there for the most common mistakes; else the parser's own words."""
-    mark = error.problem_mark or error.context_mark or _START_MARK
-    problem = error.problem or ""
-    # The parser gives the end of a text a line of its own.
-    line = dict(enumerate(text.split("\n"))).get(mark.line, "")
-    if _TAB_IN_INDENTATION.match(line[: mark.column + 1]):
-        return mark_position(mark), "indent with spaces, not a tab"
-    for words, is_at_opening, remedy in _REMEDIES:
-        if re.search(words, problem):
-            return mark_position((error.context_mark or mark) if is_at_opening else mark), remedy
-    return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
+def _measure(node: Node) -> tuple[int, int, int]:
+    """How many values, characters and levels a node has; what aliases repeat counts each time."""
+    if isinstance(node.value, dict):
+        children = [child for entry in node.value.values() for child in entry]
+    elif isinstance(node.value, tuple):
+        children = list(node.value)
+    else:
+        return 1, len(node.text), 0
+    values, characters, depths = zip((0, 0, 0), *map(_measure, children), strict=True)
+    return 1 + sum(values), sum(characters), 1 + max(depths)
 
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:

@@ -216,7 +216,10 @@ def test_a_file_that_is_no_yaml_is_an_error_with_its_path(project: Project) -> N
     path = project.write(".agentv/targets.yaml", "targets: [\n")
     with pytest.raises(EvalFileError) as caught:
         read_targets_file(path, project.root)
-    assert str(caught.value) == ".agentv/targets.yaml:2:1: not valid YAML: a value is missing here"
+    assert (
+        str(caught.value)
+        == ".agentv/targets.yaml:2:1: not valid YAML: did not find expected node content, while parsing a flow node on line 2"
+    )
 
 
 def test_arguments_that_come_from_the_environment_have_no_effect(project: Project) -> None:
