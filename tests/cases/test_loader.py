@@ -193,7 +193,7 @@ evalcases:
     assert isinstance(bad.written, EvalFileError)
     assert (bad.id, bad.row_id, bad.tags, bad.line) == ("a", "bad", ("of-file", "own"), 3)
     assert str(bad.written) == (
-        "a.eval.yaml:5:41: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
+        "a.eval.yaml:5:31: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
     )
     assert isinstance(gone.written, EvalFileError)
     assert (gone.id, gone.row_id, gone.tags, gone.line) == ("b", None, ("of-file",), 7)

@@ -195,8 +195,8 @@ def test_a_file_that_a_row_names_and_that_is_missing_names_the_row(project: Proj
             "", "parametrize: [{x: 1, name: 1}, 3, {id: a, name: 2}, {id: a, name: 2}, {name: .inf}]",
             [
                 "a.eval.yaml:4:36: case 'a[1]': a row must be a mapping of variables to their values, but is the number 3",
-                "a.eval.yaml:4:57: case 'a[row-a]': the row id 'a' is used twice, first at a.eval.yaml:4; give each row an id of its own",
-                "a.eval.yaml:4:76: case 'a[4]': the value of 'name': JSON has neither infinity nor NaN; put it in quotes if you mean text",
+                "a.eval.yaml:4:57: case 'a[row-a]': the row id 'a' is used twice, first at a.eval.yaml:4:39; give each row an id of its own",
+                "a.eval.yaml:4:75: case 'a[4]': the value of 'name': JSON has neither infinity nor NaN; put it in quotes if you mean text",
             ],
             id="rows of the case: the others run",
         ),
