@@ -304,7 +304,9 @@ def _is_message(value: Any) -> bool:
 
 
 def location_in_file(case: Node, location: Location) -> Location:
-    """The keys and indexes that lead to a value of a case, or to the shorthand that stands for its messages."""
+    """The keys and indexes that lead to a value of a case, or to the key of AgentV that stands for it."""
+    if location == ("outcome",) and case.find_entry(location) is None:
+        return ("expected_outcome",)
     for shorthand in SHORTHANDS:
         if location[:1] == (shorthand.messages_key,) and case.find_entry(location[:1]) is None:
             entry = case.find_entry((shorthand.key,))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,7 +14,6 @@ from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
 
-_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 # Marks count from 0, so its position is 0:0.
 _NOWHERE: Final = Node(Position(-1, -1), None)
 
@@ -32,11 +31,6 @@ class YamlSource:
     def root(self) -> Node:
         """The root node of the text's tree; parsed on first use."""
         return parse_yaml(self.text)[0]
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines of the text, without their line breaks."""
-        return _LINE_BREAK.split(self.text)
 
 
 class Origin(NamedTuple):
@@ -75,9 +69,15 @@ class Origin(NamedTuple):
         return self.source.root.find(("evalcases", self.case_index)), self.source.root
 
     def position_of(self, *location: str | int) -> Position:
-        """The position of a value in the case; where there is no such value, of the innermost one around it."""
-        case, _ = self._levels
-        return case.find(location_in_file(case, location)).position
+        """The position of a value in the case, or else in its file; where there is none, of what is around it."""
+        case, file = self._levels
+        location = location_in_file(case, location)
+        keys = tuple(takewhile(lambda step: isinstance(step, str), location))
+        for level in (case, file):
+            entry = level.find_entry(keys)
+            if entry is not None and entry.node.value is not None:
+                return entry.node.find(location[len(keys) :]).position
+        return case.find(location).position
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
         """Report a problem with a value in the case: by its position, or by its keys and indexes where it has none."""
@@ -95,11 +95,7 @@ class Origin(NamedTuple):
             locations = (("settings", provider_name, *location[1:]), location)
             known = [level.find_entry(wanted) for wanted in locations for level in self._levels]
             return next((entry.key.position for entry in known if entry is not None), self.position)
-        for level in self._levels:
-            entry = level.find_entry(location[:1])
-            if entry is not None and entry.node.value is not None:
-                return entry.node.find(location[1:]).position
-        return self.position
+        return self.position_of(*location)
 
     def position_of_provider(self, name: str) -> Position | None:
         """The position at which the case, else the file, names a provider; `None` if neither does."""

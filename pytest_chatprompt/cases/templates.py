@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
@@ -15,25 +16,21 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
-from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart, location_in_file
-from pytest_chatprompt.cases.origin import Origin, YamlSource
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES
 from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
-from pytest_chatprompt.text.yaml import Node, Position
 from pytest_chatprompt.wording import did_you_mean
 
 # Functions and generators are put out with their address in memory.
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+>$")
 _DATA: Final = (str, int, float, list, dict, tuple)
 _MOST_NAMES: Final = 10
-# A text in which each line of the file is a line.
-_LITERAL_BLOCK: Final = re.compile(r"(?:&\S+\s+)?\|")
 
 
 class TextTemplateError(Exception):
-    """A text in a file of its own cannot be rendered; the error's text says where in it, and why."""
+    """A text cannot be rendered; the error's text says in which line of it, and why."""
 
 
 class TemplateOutputError(Exception):
@@ -69,14 +66,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
 
 def render_text(template: str, variables: Mapping[str, Any]) -> str:
     """Fill variables into a text that stands in a file of its own."""
-    if "{" not in template:
-        return template
-    values = thaw(variables)
-    try:
-        return render(template, values)
-    except Exception as error:
-        problem = explain_template_error(error, values)
-        raise TextTemplateError(f"line {problem.line}: {problem.text}") from error
+    return render(template, thaw(variables)) if "{" in template else template
 
 
 @dataclass(eq=False, slots=True)
@@ -111,7 +101,7 @@ class _Renderer:
         value = self.render(template, (*location, key))
         if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
             text = "the path of the file is empty once its variables are filled in"
-            self.report(text, (*location, key), template)
+            self.report(text, (*location, key))
         filled: Part = part.model_copy(update={key: value})
         return filled
 
@@ -121,31 +111,18 @@ class _Renderer:
             return template
         try:
             return render(template, self.variables)
-        except Exception as error:
-            problem = explain_template_error(error, self.variables)
-            self.report(problem.text, location, template, problem.line)
+        except TextTemplateError as error:
+            # The text's position is that of its first line.
+            self.report(f"the text's {error}".removeprefix("the text's line 1: "), location)
             return template
 
-    def report(self, text: str, location: Location, template: str, line: int = 1) -> None:
-        """Report a problem in a line of a template."""
+    def report(self, text: str, location: Location) -> None:
         origin = self.case.origin
-        node = _find_text(origin, location, template)
-        position = line_position(origin.source, node, line)
+        # A check knows its place in the file.
+        is_check = "checks" in location
+        position = origin.source.root.find(location).position if is_check else origin.position_of(*location)
         text += place_of_row(origin.row)
         self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
-
-
-def _find_text(origin: Origin, location: Location, text: str) -> Node:
-    """The node of a text: in the case, or among the keys of the file, where the case takes it over."""
-    document = origin.source.root
-    if "checks" in location:
-        # A check knows its place in the file.
-        return document.find(location)
-    case = document.find(("evalcases", origin.case_index))
-    node = case.find(location_in_file(case, location))
-    if node.value == text:
-        return node
-    return case.find(("expected_outcome",)) if location == ("outcome",) else document.find(location)
 
 
 class _Undefined(StrictUndefined):
@@ -204,38 +181,32 @@ def _compile(text: str) -> Template:
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
-    """Render a template with plain JSON data; an error in it may raise any type of exception."""
+    """Render a template with plain JSON data; any error in it is a `TextTemplateError`."""
     chunks, size = [], 0
-    for chunk in _compile(text).generate(variables):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BYTES:
-            raise TemplateOutputError(f"the template puts out more than {MAX_BYTES:,} characters")
+    try:
+        for chunk in _compile(text).generate(variables):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_BYTES:
+                raise TemplateOutputError(f"the template puts out more than {MAX_BYTES:,} characters")
+    except Exception as error:
+        raise TextTemplateError(f"line {_line(error)}: {explain_template_error(error, variables)}") from error
     return "".join(chunks)
 
 
-class TemplateProblem(NamedTuple):
-    """What is wrong with a template, and the 1-based line that it is about."""
-
-    line: int
-    text: str
-
-
-def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> TemplateProblem:
-    """Say what is wrong with a template, and in which of its lines."""
+def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> str:
+    """Say what is wrong with a template."""
     match error:
         case UndefinedNameError():
-            text = _explain_name(error, variables)
+            return _explain_name(error, variables)
         case TemplateSyntaxError():
             message = error.message or "it is not valid"
-            text = f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
+            return f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
         case TemplateOutputError() | SecurityError():
-            text = str(error).removesuffix(".")
+            return str(error).removesuffix(".")
         case MemoryError():
-            text = "the template needs too much memory"
-        case _:
-            text = f"the template fails with {type(error).__name__}: {error}"
-    return TemplateProblem(_line(error), text)
+            return "the template needs too much memory"
+    return f"the template fails with {type(error).__name__}: {error}"
 
 
 def _explain_name(error: UndefinedNameError, variables: Mapping[str, Any]) -> str:
@@ -251,18 +222,6 @@ def _line(error: Exception) -> int:
     """The 1-based line of the template at which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
         return error.lineno
-    line, traceback = 1, error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == "<template>":
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
-
-
-def line_position(source: YamlSource, node: Node, line: int) -> Position:
-    """Where a line of a text begins in the file; a text that is no literal block has one place."""
-    start = node.position
-    if not _LITERAL_BLOCK.match(source.lines[start.line - 1], start.column - 1):
-        return start
-    written = source.lines[start.line + line - 1]
-    return Position(start.line + line, len(written) - len(written.lstrip()) + 1)
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in steps if frame.f_code.co_filename == "<template>"]
+    return lines[-1] if lines else 1

@@ -78,5 +78,5 @@ def test_a_repeated_id_names_both_rows() -> None:
 
 
 def test_what_a_reader_found_comes_before_what_is_wrong_with_the_values() -> None:
-    raw = RawRow(Position(1, 5), None, "too short")
-    assert make_rows([raw], "d.csv") == [Row("0", "d.csv", 1, 5, None, "too short")]
+    raw = RawRow(Position(1, 5), {}, "too short")
+    assert make_rows([raw], "d.csv") == [Row("0", "d.csv", 1, 5, {}, "too short")]

@@ -139,13 +139,13 @@ evalcases:
 def test_an_error_names_the_place_of_the_template_and_of_the_row(project: Project) -> None:
     project.write("d.jsonl", '\n{"id": "eiffel", "name": "x", "city": "y", "empty": ""}\n{"id": "b"}\n')
     assert problems(project, ROWS) == [
-        "a.eval.yaml:5:5: case 'qa[eiffel]': unknown variable 'ctiy'; did you mean 'city'? (row at d.jsonl:2:1)",
+        "a.eval.yaml:3:17: case 'qa[eiffel]': the text's line 2: unknown variable 'ctiy'; did you mean 'city'? (row at d.jsonl:2:1)",
         "a.eval.yaml:9:23: case 'qa[eiffel]': unknown variable 'nmae'; did you mean 'name'? (row at d.jsonl:2:1)",
-        "a.eval.yaml:15:13: case 'qa[eiffel]': not a valid template: no filter named 'uper' (row at d.jsonl:2:1)",
+        "a.eval.yaml:12:18: case 'qa[eiffel]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:2:1)",
         "a.eval.yaml:16:52: case 'qa[eiffel]': the path of the file is empty once its variables are filled in (row at d.jsonl:2:1)",
-        "a.eval.yaml:5:5: case 'qa[b]': unknown variable 'ctiy'; the variables are id (row at d.jsonl:3:1)",
+        "a.eval.yaml:3:17: case 'qa[b]': the text's line 2: unknown variable 'ctiy'; the variables are id (row at d.jsonl:3:1)",
         "a.eval.yaml:9:23: case 'qa[b]': unknown variable 'nmae'; the variables are id (row at d.jsonl:3:1)",
-        "a.eval.yaml:15:13: case 'qa[b]': not a valid template: no filter named 'uper' (row at d.jsonl:3:1)",
+        "a.eval.yaml:12:18: case 'qa[b]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:3:1)",
         "a.eval.yaml:16:52: case 'qa[b]': unknown variable 'empty'; the variables are id (row at d.jsonl:3:1)",
     ]
 
