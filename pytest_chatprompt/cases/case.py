@@ -46,6 +46,7 @@ from pytest_chatprompt.text.json_data import (
     unexpected,
     without_extensions,
 )
+from pytest_chatprompt.wording import data_place
 
 DEFAULT_REPEAT: Final = 1
 DEFAULT_PASS_RATE: Final = 1.0
@@ -287,18 +288,13 @@ class EvalCase(SharedKeys):
         return prompt
 
 
-def option_diagnostic(
-    case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
-) -> Diagnostic:
-    """Report a problem with one of the settings, a tool or a format, at its place in a case or in the case's file."""
-    position = case.origin.position_of_option(location, provider_name)
-    return case.origin.diagnostic(text, case.id, location, position)
-
-
-def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
-    """Report a problem with a value in a case, at the keys and indexes that lead to it."""
+def case_diagnostic(case: EvalCase, text: str, *location: str | int, provider_name: str = "") -> Diagnostic:
+    """Report a problem with a value of a case, at the keys and indexes that lead to it: see `Origin.position_of`."""
     origin = case.origin
-    return origin.diagnostic(text + place_of_row(origin.row), case.full_id, location, origin.position_of(*location))
+    position = origin.position_of(*location, provider_name=provider_name)
+    if location and not origin.line:
+        text = f"{data_place(location)}: {text}"
+    return Diagnostic(origin.shown_path, *position, text + place_of_row(origin.row), case.full_id)
 
 
 def place_of_row(row: Row | None) -> str:

@@ -8,18 +8,13 @@ from typing import Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
-from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
+from pytest_chatprompt.cases.message import STAND_INS, TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
 # These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
-# The keys of AgentV that another key wins over.
-_STAND_INS: Final = (
-    *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
-    ("expected_outcome", "outcome"),
-)
 _Entries = Mapping[str, Entry]
 
 
@@ -62,7 +57,7 @@ def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
 
 
 def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
-    for key, winner_key in _STAND_INS:
+    for winner_key, key in STAND_INS.items():
         entry, winner = entries.get(key), entries.get(winner_key)
         if entry is None or winner is None or not _has_content(entry):
             continue

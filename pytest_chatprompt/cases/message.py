@@ -1,7 +1,7 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 
@@ -261,42 +261,26 @@ def _read_expected_message(data: Any) -> Any:
         return freeze(data)
 
 
-class Shorthand(NamedTuple):
-    """A key of AgentV that stands for messages; a value that is no list of messages is one with the role."""
-
-    key: str
-    messages_key: str
-    role: str
-
-
-INPUT: Final = Shorthand("input", "input_messages", "user")
-EXPECTED_OUTPUT: Final = Shorthand("expected_output", "expected_messages", "assistant")
-SHORTHANDS: Final = (INPUT, EXPECTED_OUTPUT)
+# AgentV's keys that stand for messages, with their role if the value is no message and no list of messages.
+_SHORTHANDS: Final = (("input", "input_messages", "user"), ("expected_output", "expected_messages", "assistant"))
+# AgentV's keys by the keys that they stand for, which win over them.
+STAND_INS: Final = {"input_messages": "input", "expected_messages": "expected_output", "outcome": "expected_outcome"}
 
 
 def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
     """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
-    for shorthand in SHORTHANDS:
-        value = case.get(shorthand.key)
-        if value is None or shorthand.messages_key in case:
+    for key, messages_key, role in _SHORTHANDS:
+        value = case.get(key)
+        if value is None or messages_key in case:
             continue
-        match _omitted_levels(shorthand, value):
-            case 0:
-                expanded[shorthand.messages_key] = value
-            case 1:
-                expanded[shorthand.messages_key] = [value]
-            case _:
-                expanded[shorthand.messages_key] = [{"role": shorthand.role, "content": value}]
+        if _is_message(value):
+            expanded[messages_key] = [value]
+        elif isinstance(value, list | tuple) and (key == "input" or not value or _is_message(value[0])):
+            expanded[messages_key] = value
+        else:
+            expanded[messages_key] = [{"role": role, "content": value}]
     return expanded
-
-
-def _omitted_levels(shorthand: Shorthand, value: Any) -> int:
-    """How many levels of the messages a shorthand leaves out: none, the list, or the list and the message."""
-    if isinstance(value, list | tuple):
-        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(value[0])
-        return 2 if is_content else 0
-    return 1 if _is_message(value) else 2
 
 
 def _is_message(value: Any) -> bool:
@@ -304,12 +288,9 @@ def _is_message(value: Any) -> bool:
 
 
 def location_in_file(case: Node, location: Location) -> Location:
-    """The keys and indexes that lead to a value of a case, or to the key of AgentV that stands for it."""
-    if location == ("outcome",) and case.find_entry(location) is None:
-        return ("expected_outcome",)
-    for shorthand in SHORTHANDS:
-        if location[:1] == (shorthand.messages_key,) and case.find_entry(location[:1]) is None:
-            entry = case.find_entry((shorthand.key,))
-            if entry is not None and entry.node.value is not None:
-                return (shorthand.key, *location[1 + _omitted_levels(shorthand, entry.node.data()) :])
-    return location
+    """The keys and indexes that lead to a value of a case, with the key of AgentV if it stands for the first."""
+    key = location[0] if location else ""
+    stand_in = case.find_entry((STAND_INS.get(str(key), ""),))
+    if stand_in is None or stand_in.node.value is None or case.find_entry((key,)) is not None:
+        return location
+    return (STAND_INS[str(key)], *location[1:])

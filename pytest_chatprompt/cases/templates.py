@@ -15,7 +15,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
 from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
@@ -101,7 +101,7 @@ class _Renderer:
         value = self.render(template, (*location, key))
         if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
             text = "the path of the file is empty once its variables are filled in"
-            self.report(text, (*location, key))
+            self.diagnostics.add(case_diagnostic(self.case, text, *location, key))
         filled: Part = part.model_copy(update={key: value})
         return filled
 
@@ -113,16 +113,9 @@ class _Renderer:
             return render(template, self.variables)
         except TextTemplateError as error:
             # The text's position is that of its first line.
-            self.report(f"the text's {error}".removeprefix("the text's line 1: "), location)
+            text = f"the text's {error}".removeprefix("the text's line 1: ")
+            self.diagnostics.add(case_diagnostic(self.case, text, *location))
             return template
-
-    def report(self, text: str, location: Location) -> None:
-        origin = self.case.origin
-        # A check knows its place in the file.
-        is_check = "checks" in location
-        position = origin.source.root.find(location).position if is_check else origin.position_of(*location)
-        text += place_of_row(origin.row)
-        self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
 
 
 class _Undefined(StrictUndefined):
