@@ -52,9 +52,6 @@ _EXPECTED: Final = {
     "mapping_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
-# Steps of pydantic's location that are not in the file: they name the member of a union that was tried. So do those in
-# angle brackets.
-_UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODELS})
 
 
 def explain_validation_error(
@@ -146,8 +143,9 @@ def _key_path(location: tuple[str | int, ...]) -> str:
     for previous, step in pairwise(("", *location)):
         if isinstance(step, int):
             path += f"[{step}]"
-        # Behind the type of a part stands one of its keys, which may be called as a type is.
-        elif previous in PART_MODELS or (step not in _UNION_TAGS and not step.startswith("<")):
+        # Steps in angle brackets and types of parts are not in the file: they name the member of a union that was
+        # tried. Behind the type of a part stands one of its keys, which may be called as a type is.
+        elif previous in PART_MODELS or (step not in PART_MODELS and not step.startswith("<")):
             path += f".{step}"
     return repr(path.removeprefix("."))
 
@@ -217,15 +215,15 @@ _BESIDE_SETTINGS: Final = _table(
         "response_format output_format output_schema response_schema json_schema": "response_format",
     }
 )
-_BELOW: Final = " under 'settings'"
-# The names of options, where they belong at each level, and where at all others.
-_OPTIONS: Final[tuple[tuple[Mapping[str, str], Mapping[Level, str], str], ...]] = (
-    (_SETTINGS, {"file": _BELOW, "case": _BELOW, "settings": ""}, f"{_BELOW}, of the case or of the file"),
-    (
-        _BESIDE_SETTINGS,
-        {"file": "", "case": "", "settings": " beside 'settings'"},
-        " beside 'input_messages', or at the top of the file",
-    ),
+# Where a setting, and an option beside the settings, belong: by the level at which they are written, and elsewhere.
+_PLACES: Final[Mapping[Level, tuple[str, str]]] = {
+    "file": (" under 'settings'", ""),
+    "case": (" under 'settings'", ""),
+    "settings": ("", " beside 'settings'"),
+}
+_ELSEWHERE: Final = (
+    " under 'settings', of the case or of the file",
+    " beside 'input_messages', or at the top of the file",
 )
 # Cases of other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
 OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
@@ -320,21 +318,17 @@ _ROLES: Final = _table({"human": "user", "ai model bot gpt": "assistant", "funct
 
 def explain_foreign_key(level: Level, key: str) -> str:
     """Say what to write instead of a key that is unknown at a level; `""` if nothing is known about it."""
-    word = _key(key)
-    explanation = _LEVELS[level].get(word, "")
-    for names, places, elsewhere in _OPTIONS:
-        if not explanation and word in names:
-            name = names[word]
-            explanation = f"write {'it' if key == name else repr(name)}{places.get(level, elsewhere)}"
-    return explanation
+    return _LEVELS[level].get(_key(key)) or _explain_option(key, *_PLACES.get(level, _ELSEWHERE))
 
 
 def explain_ineffective_setting(key: str, place: str) -> str:
     """Say where a setting belongs that stands where it has no effect; `""` for what does not look like a setting."""
-    name = _SETTINGS.get(_key(key))
-    if name is not None:
-        return f"write it under 'settings', as {name!r}" if name != key else "write it under 'settings'"
-    name = _BESIDE_SETTINGS.get(_key(key))
-    if name is None:
-        return ""
-    return f"write {name!r} beside {place!r}" if name != key else f"write it beside {place!r}"
+    return _explain_option(key, " under 'settings'", f" beside {place!r}")
+
+
+def _explain_option(key: str, place_of_settings: str, place_of_others: str) -> str:
+    for names, place in ((_SETTINGS, place_of_settings), (_BESIDE_SETTINGS, place_of_others)):
+        name = names.get(_key(key))
+        if name is not None:
+            return f"write {'it' if key == name else repr(name)}{place}"
+    return ""

@@ -178,8 +178,7 @@ class ToolCall(StrictModel, defer_build=False):
 
 
 def _content_kind(value: Any) -> str:
-    """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
-    return "mapping" if isinstance(value, Mapping) else value_kind(value)
+    return "<mapping>" if isinstance(value, Mapping) else value_kind(value)
 
 
 class EvalMessage(StrictModel):
@@ -199,10 +198,10 @@ class EvalMessage(StrictModel):
 
     role: Role
     content: Annotated[
-        Annotated[str, Tag("string")]
-        | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
-        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("mapping")]
-        | Annotated[None, Tag("null")],
+        Annotated[str, Tag("<string>")]
+        | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("<list>")]
+        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("<mapping>")]
+        | Annotated[None, Tag("<null>")],
         Discriminator(_content_kind),
     ] = None
     name: str | None = None

@@ -48,7 +48,7 @@ def warnings(project: Project, head: str, *bodies: str) -> list[str]:
             "",
             "metadata: {owner: me, maxTokens: 5}",
             "5:27: case 'a': 'metadata.maxTokens' does not change what is sent; "
-            "write it under 'settings', as 'max_output_tokens'",
+            "write 'max_output_tokens' under 'settings'",
         ),
         (
             "",
