@@ -135,9 +135,6 @@ def read_json(path: Path, root: Path) -> Iterator[RawRow]:
         yield RawRow(Position(0, 0), row)
 
 
-_HINTS: Final = {";": "semicolons", "\t": "tabs"}
-
-
 def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header."""
     records = _read_records(path, root)
@@ -180,10 +177,8 @@ def _variable_names(header: list[str]) -> list[str]:
             raise TextFileError(f"has two columns with the name {name!r}; rename one of them")
     problem = find_problem(dict.fromkeys(header))
     if problem is not None:
-        name, text = problem
-        separator = next((_HINTS[character] for character in _HINTS if character in name), None)
-        hint = f"; the columns are separated by {separator}, separate them by commas" if separator else ""
-        raise TextFileError(f"has a column without a usable name: {text}{hint}")
+        _, text = problem
+        raise TextFileError(f"has a column without a usable name: {text}")
     return [sys.intern(name) for name in header]
 
 

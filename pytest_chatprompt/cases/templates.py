@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,9 +22,6 @@ from pytest_chatprompt.text.files import MAX_BYTES
 from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
 from pytest_chatprompt.wording import did_you_mean
 
-# Functions and generators are put out with their address in memory.
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+>$")
-_DATA: Final = (str, int, float, list, dict, tuple)
 _MOST_NAMES: Final = 10
 
 
@@ -34,7 +30,7 @@ class TextTemplateError(Exception):
 
 
 class TemplateOutputError(Exception):
-    """A template puts out what cannot be sent."""
+    """A template puts out more than can be sent."""
 
 
 class UndefinedNameError(UndefinedError):
@@ -139,7 +135,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox, without what differs from run to run and so from every snapshot."""
 
     def __init__(self) -> None:
-        super().__init__(undefined=_Undefined, keep_trailing_newline=True, finalize=_finalize)
+        super().__init__(undefined=_Undefined, keep_trailing_newline=True)
         self.filters["tojson"] = _to_json
         del self.filters["random"], self.globals["lipsum"]
 
@@ -148,15 +144,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(obj, Mapping) and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
-
-
-def _finalize(value: Any) -> Any:
-    """Refuse a value whose text differs from run to run."""
-    if not isinstance(value, _DATA) and _ADDRESS.search(str(value)):
-        kind = type(value).__name__
-        reason = f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
-        raise TemplateOutputError(reason)
-    return value
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:

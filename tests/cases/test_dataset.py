@@ -171,8 +171,8 @@ def test_a_broken_row_of_yaml_is_a_row_of_its_own(project: Project) -> None:
         pytest.param(
             "d.csv",
             "a;b\n",
-            "d.csv:1:1: this file has a column without a usable name: 'a;b' cannot name a variable; use letters, digits "
-            "and _, and do not begin with a digit; the columns are separated by semicolons, separate them by commas",
+            "d.csv:1:1: this file has a column without a usable name: 'a;b' cannot name a variable; "
+            "use letters, digits and _, and do not begin with a digit",
             id="semicolons",
         ),
         pytest.param(
