@@ -36,13 +36,12 @@ from pytest_chatprompt.cases.rows import Row, find_problem
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.json_data import (
     Location,
-    check_json,
     checked,
-    describe_data,
     error_at,
     errors_at,
     freeze,
     invalid,
+    json_problems,
     unexpected,
     without_extensions,
 )
@@ -57,6 +56,11 @@ PassRate = Annotated[
     float,
     checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
 ]
+
+
+_RowsOrPath: Final = checked(
+    "a list of rows or the path of a dataset", lambda value: value is None or isinstance(value, str | list)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +82,21 @@ def read_checks(data: Any) -> tuple[EvalCheck, ...]:
     """Check that `checks` is a list of mappings with a type, or of `EvalCheck`s; their other keys do not matter."""
     if not isinstance(data, list | tuple):
         raise unexpected("a list of checks")
+    checks: list[EvalCheck] = []
     problems: list[tuple[Location, PydanticCustomError]] = []
     for index, check in enumerate(data):
         if isinstance(check, EvalCheck):
-            continue
-        if not isinstance(check, Mapping) or "type" not in check:
+            checks.append(check)
+        elif not isinstance(check, Mapping) or "type" not in check:
             problems.append(((index,), invalid("a check must be {type: TYPE, value: ...}")))
         elif not isinstance(check["type"], str) or not check["type"]:
             problems.append(((index, "type"), unexpected("the name of a type")))
+        else:
+            arguments = without_extensions(check)
+            problems += json_problems(arguments, (index,))
+            checks.append(EvalCheck(arguments.pop("type"), freeze(arguments), ("checks", index)))
     if problems:
         raise errors_at(problems)
-    check_json([None if isinstance(check, EvalCheck) else without_extensions(check) for check in data])
-    checks = []
-    for index, check in enumerate(data):
-        own = {} if isinstance(check, EvalCheck) else without_extensions(check)
-        checks.append(EvalCheck(own.pop("type"), freeze(own), ("checks", index)) if own else check)
     return tuple(checks)
 
 
@@ -125,12 +129,6 @@ def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] |
         key, text = problem
         raise error_at((key,), PydanticCustomError("invalid_key", "{text}", {"text": text}))
     return variables
-
-
-def _check_parametrize(rows: Any) -> Any:
-    if rows is not None and not isinstance(rows, str | list):
-        raise invalid(f"'parametrize' must be a list of rows or the path of a dataset, but is {describe_data(rows)}")
-    return rows
 
 
 def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -198,7 +196,7 @@ class SharedKeys(StrictModel):
     repeat: Repeat | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
-    parametrize: Annotated[StringOrList[Any], BeforeValidator(_check_parametrize)] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_RowsOrPath.func)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

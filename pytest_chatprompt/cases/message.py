@@ -237,11 +237,10 @@ class EvalMessage(StrictModel):
         """The content as parts: a string is one text part, so is the JSON of a mapping; without content none."""
         if self.content is None:
             return ()
-        if isinstance(self.content, str):
-            return (TextPart.model_construct(type="text", value=self.content),)
         if isinstance(self.content, tuple):
             return self.content
-        return (TextPart.model_construct(type="text", value=to_json_text(self.content)),)
+        text = self.content if isinstance(self.content, str) else to_json_text(self.content)
+        return (TextPart.model_construct(type="text", value=text),)
 
 
 def read_expected_messages(data: Any) -> tuple[Any, ...]:

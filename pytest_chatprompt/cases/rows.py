@@ -14,7 +14,7 @@ from pytest_chatprompt.cases.fields import is_integer
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_text
 from pytest_chatprompt.text.json_data import describe_data, json_problems, parse_json, unique_keys
-from pytest_chatprompt.text.yaml import Node, Position, YamlError, parse_yaml
+from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import count, shown_path
 
 # What Jinja reads as something else than a variable.
@@ -192,9 +192,10 @@ def _problem(names: list[str], values: list[str]) -> str:
 
 def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list."""
-    document, problems = parse_yaml(read_text(path, root))
+    shown = shown_path(path, root)
+    _, document, problems = read_yaml_file(path, root, shown)
     if problems:
-        raise YamlError(*problems[0])
+        raise EvalFileError(Diagnostic(shown, *problem.position, problem.text) for problem in problems)
     if document.value is None:
         return
     if not isinstance(document.value, tuple):
@@ -234,8 +235,6 @@ def load_dataset(name: str, folder: Path, root: Path) -> list[Row]:
         rows = make_rows(read(path, root), shown)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown, error.line, error.column, f"this file {error}")]) from error
-    except YamlError as error:
-        raise EvalFileError([Diagnostic(shown, *error.problem.position, error.problem.text)]) from error
     if not rows:
         raise EvalFileError([Diagnostic(shown, 1, 1, "this file has no rows")])
     return rows

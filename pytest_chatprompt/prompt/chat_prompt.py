@@ -293,16 +293,14 @@ class ChatMessage:
             content = self.text
         if isinstance(content, tuple):
             content = [{"type": "text", "value": part} if isinstance(part, str) else part.as_dict() for part in content]
-        data: dict[str, Any] = {"role": self.role, "content": content}
-        if self.name is not None:
-            data["name"] = self.name
-        if self.tool_calls:
-            data["tool_calls"] = [call.model_dump() for call in self.tool_calls]
-        if self.tool_call_id is not None:
-            data["tool_call_id"] = self.tool_call_id
-        if self.is_error:
-            data["is_error"] = True
-        return data
+        optional = {
+            "name": self.name,
+            "tool_calls": [call.model_dump() for call in self.tool_calls],
+            "tool_call_id": self.tool_call_id,
+            "is_error": self.is_error,
+        }
+        given = {key: value for key, value in optional.items() if value not in (None, [], False)}
+        return {"role": self.role, "content": content, **given}
 
 
 ChatPrompt = tuple[ChatMessage, ...]

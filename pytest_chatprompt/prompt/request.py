@@ -178,18 +178,9 @@ def named_in(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def function_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[FunctionTool, ...]:
     """The function tools among the tools of a request; tools of other types are left out."""
-    return tuple(
-        FunctionTool(
-            index,
-            function["name"],
-            function.get("description"),
-            function.get("parameters"),
-            function.get("strict"),
-        )
-        for index, tool in enumerate(tools)
-        if tool["type"] == "function"
-        for function in (named_in(tool),)
-    )
+    optional = ("description", "parameters", "strict")
+    functions = [(index, named_in(tool)) for index, tool in enumerate(tools) if tool["type"] == "function"]
+    return tuple(FunctionTool(index, function["name"], *map(function.get, optional)) for index, function in functions)
 
 
 def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[FunctionTool, ...]:
