@@ -87,9 +87,7 @@ _PROVIDERS: Final = {
     "google": "gemini",
     "google-gemini": "gemini",
     "codex-cli": "codex",
-    "vscode-insiders": "vscode",
 }
-_DEFAULTS: Final = {"vscode-insiders": {"executable": "code-insiders"}}
 _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 
@@ -150,15 +148,15 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         description = "" if written is node else f", but it is {written.describe()}"
         text = f"the target {name!r} must name its 'provider'{description}"
         raise EvalFileError([diagnostic(written.position, text)])
-    vendor = written.value.lower()
-    provider = _PROVIDERS.get(vendor, vendor)
+    provider = _PROVIDERS.get(written.value.lower(), written.value.lower())
     fields: dict[str, Entry] = {}
     ineffective = []
     for key, entry in node.value.items():
-        field, reason = _effect(str(key), entry, name, provider)
-        if reason:
-            ineffective.append(diagnostic(entry.key.position, f"{str(key)!r} of the target {name!r} {reason}"))
-        elif field:
+        field = _NAMES.get(_snake(key), _snake(key))
+        problem = _why_ineffective(key, field, entry, name, provider)
+        if problem:
+            ineffective.append(diagnostic(entry.key.position, f"{key!r} of the target {name!r} {problem}"))
+        elif entry.node.value is not None and field in AGENTS.get(provider, CHAT_FIELDS):
             fields[field] = entry
     effective = Node(node.mark, fields)
     try:
@@ -170,8 +168,6 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         text = "'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files"
         raise EvalFileError([diagnostic(fields["api_key"].node.position, text)])
     given = {field: getattr(values, field) for field in fields}
-    agent = {field: value for field, value in given.items() if field in AGENTS.get(provider, ())}
-    agent = {**_DEFAULTS.get(vendor, {}), **agent}
     settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
     return Target(
         name,
@@ -181,26 +177,25 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         values.api_key,
         values.endpoint,
         values.api_version,
-        agent,
+        given if provider in AGENTS else {},
         tuple(ineffective),
     )
 
 
-def _effect(key: str, entry: Entry, target: str, provider: str) -> tuple[str, str]:
-    """The name by which a field counts here, `""` if it does not; and why not, if that has to be told."""
-    snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
-    name = _NAMES.get(snake, snake)
-    if entry.node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
-        return "", ""
-    if name not in effective:
-        hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {target}_provider"
-        return "", f"has no effect here; {hint}"
-    if name not in ("api_key", "endpoint", "cwd") and "${{" in str(entry.node.data()):
-        return "", (
-            f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
-            "write it here, or override that fixture"
-        )
-    return name, ""
+def _why_ineffective(key: str, field: str, entry: Entry, target: str, provider: str) -> str:
+    """Why a field does not count here, if that has to be told; else `""`."""
+    effective = AGENTS.get(provider, CHAT_FIELDS)
+    if entry.node.value is None:
+        return ""
+    if field not in effective:
+        hint = did_you_mean(_snake(key), effective | _SILENT) or f"set it in a fixture {target}_provider"
+        return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
+    if field in ("api_key", "endpoint", "cwd") or "${{" not in str(entry.node.data()):
+        return ""
+    return (
+        f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
+        "write it here, or override that fixture"
+    )
 
 
 def _snake(key: str) -> str:

@@ -261,8 +261,8 @@ def _read_expected_message(data: Any) -> Any:
 
 # AgentV's keys that stand for messages, with their role if the value is no message and no list of messages.
 _SHORTHANDS: Final = (("input", "input_messages", "user"), ("expected_output", "expected_messages", "assistant"))
-# AgentV's keys by the keys that they stand for, which win over them.
-STAND_INS: Final = {"input_messages": "input", "expected_messages": "expected_output", "outcome": "expected_outcome"}
+# AgentV's keys by the keys that they stand for.
+_STAND_INS: Final = {"input_messages": "input", "expected_messages": "expected_output", "outcome": "expected_outcome"}
 
 
 def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def _is_message(value: Any) -> bool:
 def location_in_file(case: Node, location: Location) -> Location:
     """The keys and indexes that lead to a value of a case, with the key of AgentV if it stands for the first."""
     key = location[0] if location else ""
-    stand_in = case.find_entry((STAND_INS.get(str(key), ""),))
+    stand_in = case.find_entry((_STAND_INS.get(str(key), ""),))
     if stand_in is None or stand_in.node.value is None or case.find_entry((key,)) is not None:
         return location
-    return (STAND_INS[str(key)], *location[1:])
+    return (_STAND_INS[str(key)], *location[1:])

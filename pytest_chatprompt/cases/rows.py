@@ -170,10 +170,8 @@ def _read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
 def _variable_names(header: list[str]) -> list[str]:
     if not header:
         raise TextFileError("is empty; its first line must name the columns")
-    for column, name in enumerate(header, start=1):
-        if not name:
-            raise TextFileError(f"has no name for column {column}; name each column in the first line")
-        if name in header[: column - 1]:
+    for index, name in enumerate(header):
+        if name in header[:index]:
             raise TextFileError(f"has two columns with the name {name!r}; rename one of them")
     problem = find_problem(dict.fromkeys(header))
     if problem is not None:

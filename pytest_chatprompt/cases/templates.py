@@ -93,12 +93,7 @@ class _Renderer:
 
     def fill_part(self, part: Any, location: Location) -> Part:
         key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
-        template = getattr(part, key)
-        value = self.render(template, (*location, key))
-        if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
-            text = "the path of the file is empty once its variables are filled in"
-            self.diagnostics.add(case_diagnostic(self.case, text, *location, key))
-        filled: Part = part.model_copy(update={key: value})
+        filled: Part = part.model_copy(update={key: self.render(getattr(part, key), (*location, key))})
         return filled
 
     def render(self, template: str, location: Location) -> str:

@@ -7,6 +7,7 @@ characters are counted as they are once aliases are expanded: a hostile file tak
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -49,7 +50,7 @@ class Node:
         mark: PyYAML's mark of where the value begins.
         value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
-        is_plain_text: whether it is a string that is written without quotes.
+        is_plain_text: whether it is a scalar that is written without quotes.
     """
 
     mark: Any
@@ -264,12 +265,9 @@ class _Composer:
         self.values += values
         self.aliased_values += values
         self.aliased_characters += characters
-        for count, limit, noun in (
-            (self.aliased_values, MAX_ALIASED_VALUES, "values"),
-            (self.aliased_characters, MAX_ALIASED_CHARACTERS, "characters"),
-        ):
-            if count > limit:
-                raise YamlError(position, f"the aliases up to here expand to more than {limit:,} {noun}")
+        if self.aliased_values > MAX_ALIASED_VALUES or self.aliased_characters > MAX_ALIASED_CHARACTERS:
+            limits = f"{MAX_ALIASED_VALUES:,} values or {MAX_ALIASED_CHARACTERS:,} characters"
+            raise YamlError(position, f"the aliases up to here expand to more than {limits}")
         return node
 
     def restored(self, event: Any) -> str:
@@ -292,18 +290,15 @@ class _Composer:
         text = self.restored(event) if self.has_stand_ins else event.value
         if event.tag is not None:
             self.check_tag(event, f"; {_IF_TEXT}")
-            return Node(mark, text, text)
-        if not event.implicit[0]:
-            return Node(mark, text, text)
-        resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
-        # With a colon it is a number of base 60, which only YAML 1.1 has.
-        if resolved in _TEXT_TAGS or ":" in text or len(text) > _LONGEST_NUMBER:
-            return Node(mark, text, text, is_plain_text=True)
-        try:
-            return Node(mark, self.constructor.construct_object(yaml.ScalarNode(resolved, text)), text)
-        except ValueError:
-            # Such as `0x_`, which looks like a number.
-            return Node(mark, text, text, is_plain_text=True)
+        value, is_plain_text = text, event.tag is None and event.implicit[0]
+        if is_plain_text:
+            resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
+            # With a colon it is a number of base 60, which only YAML 1.1 has.
+            if resolved not in _TEXT_TAGS and ":" not in text and len(text) <= _LONGEST_NUMBER:
+                # `0x_` only looks like a number.
+                with suppress(ValueError):
+                    value = self.constructor.construct_object(yaml.ScalarNode(resolved, text))
+        return Node(mark, value, text, is_plain_text)
 
     def mapping(self, nodes: list[Node]) -> dict[Any, Entry]:
         entries: dict[Any, Entry] = {}

@@ -53,7 +53,6 @@ def read(project: Project, fields: str) -> Target:
             },
             id="an agent",
         ),
-        pytest.param("provider: vscode-insiders", {"agent": {"executable": "code-insiders"}}, id="VS Code's preview"),
         pytest.param("provider: cli\ncwd: a", {"agent": {"cwd": "a"}}, id="a command of the project's fixture"),
         pytest.param(
             "provider: openai\njudge_target: x\nworkers: 3\nlog_dir: y\nverbose: true\nmodel:\nx-note: 3",

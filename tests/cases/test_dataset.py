@@ -152,7 +152,8 @@ def test_a_broken_row_of_yaml_is_a_row_of_its_own(project: Project) -> None:
         pytest.param(
             "d.csv",
             "a,,c\n1,2,3\n",
-            "d.csv:1:1: this file has no name for column 2; name each column in the first line",
+            "d.csv:1:1: this file has a column without a usable name: '' cannot name a variable; "
+            "use letters, digits and _, and do not begin with a digit",
             id="a column without a name",
         ),
         pytest.param(

@@ -142,7 +142,6 @@ def test_an_error_names_the_place_of_the_template_and_of_the_row(project: Projec
         "a.eval.yaml:3:17: case 'qa[eiffel]': the text's line 2: unknown variable 'ctiy'; did you mean 'city'? (row at d.jsonl:2:1)",
         "a.eval.yaml:9:23: case 'qa[eiffel]': unknown variable 'nmae'; did you mean 'name'? (row at d.jsonl:2:1)",
         "a.eval.yaml:12:18: case 'qa[eiffel]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:2:1)",
-        "a.eval.yaml:16:52: case 'qa[eiffel]': the path of the file is empty once its variables are filled in (row at d.jsonl:2:1)",
         "a.eval.yaml:3:17: case 'qa[b]': the text's line 2: unknown variable 'ctiy'; the variables are id (row at d.jsonl:3:1)",
         "a.eval.yaml:9:23: case 'qa[b]': unknown variable 'nmae'; the variables are id (row at d.jsonl:3:1)",
         "a.eval.yaml:12:18: case 'qa[b]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:3:1)",
@@ -260,19 +259,6 @@ input_messages:
 """
     )
     assert request.question == "ada\n<Image: /ada.png>\n<Image: https://x.example/a.png>"
-
-
-def test_the_path_of_media_or_of_a_text_that_is_empty_once_rendered_is_an_error(project: Project) -> None:
-    text = """
-vars: {empty: ""}
-evalcases:
-  - id: a
-    input_messages:
-      - role: user
-        content: [{type: text, file: "{{ empty }}"}, {type: image, value: " {{ empty }}"}, {type: text, value: "{{ empty }}"}]
-"""
-    empty = "case 'a': the path of the file is empty once its variables are filled in"
-    assert problems(project, text) == [f"a.eval.yaml:7:38: {empty}", f"a.eval.yaml:7:75: {empty}"]
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,10 @@ def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
         f"{later}: &{later} [{', '.join([f'*{earlier}'] * 10)}]"
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
-    assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+    assert (
+        refusal("\n".join(lines))[2]
+        == "the aliases up to here expand to more than 100,000 values or 256,000,000 characters"
+    )
 
 
 def test_what_all_aliases_together_repeat_is_limited() -> None:
@@ -219,7 +222,7 @@ def test_what_all_aliases_together_repeat_is_limited() -> None:
     assert refusal(f"{thousand}b: [{', '.join(['*a'] * 101)}]") == (
         2,
         405,
-        "the aliases up to here expand to more than 100,000 values",
+        "the aliases up to here expand to more than 100,000 values or 256,000,000 characters",
     )
 
 
@@ -236,7 +239,7 @@ def test_the_characters_that_aliases_repeat_are_limited(anchored: str, monkeypat
     assert refusal(f"a: {anchored}\nb: [{', '.join(['*a'] * 10)}]") == (
         2,
         41,
-        "the aliases up to here expand to more than 900 characters",
+        "the aliases up to here expand to more than 100,000 values or 900 characters",
     )
 
 
