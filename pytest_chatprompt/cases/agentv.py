@@ -72,7 +72,7 @@ class _ConfigFile(BaseModel):
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
+    _, document = read_yaml_file(path, root, shown)
     data = document.data()
     try:
         return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
@@ -126,7 +126,7 @@ class TargetsFile:
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
+    _, document = read_yaml_file(path, root, shown)
     entry = document.find_entry(("targets",))
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position

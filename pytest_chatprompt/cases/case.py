@@ -308,10 +308,10 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
     module = Path(test.node_id.partition("::")[0]).name or "code"
     copy._origin = Origin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
     unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
-    if unused:
-        text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
-        raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)
+    text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
+    problems = dict.fromkeys(unused, text)
     if case.checks:
-        text = "are not graded in a case made in code; assert on eval_response"
-        raise EvalFileError([case_diagnostic(copy, text, "checks")])
+        problems["checks"] = "are not graded in a case made in code; assert on eval_response"
+    if problems:
+        raise EvalFileError(case_diagnostic(copy, text, name) for name, text in problems.items())
     return copy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from pytest_chatprompt.cases.request_options import (
 )
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.json_data import parse_json, unique_keys
-from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlProblem, parse_yaml
+from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean
 
 # The models inside a case, by the last step of pydantic's location that leads to them.
@@ -152,36 +152,34 @@ def _key_path(location: tuple[str | int, ...]) -> str:
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
     """Parse and check the value of a key of an eval file that stands in a file of its own."""
-    problems: list[YamlProblem] = []
+    problems: Sequence[tuple[Position, str]]
     try:
         if shown_path.lower().endswith(".json"):
             # By its own rules: YAML reads a number such as `1e3` as text.
             data = parse_json(text, object_pairs_hook=unique_keys)
         else:
-            document, problems = parse_yaml(text)
-            data = document.data()
-        if not problems:
-            return getattr(model.model_validate({key: data}), key)
+            data = parse_yaml(text).data()
+        return getattr(model.model_validate({key: data}), key)
     except ValidationError as error:
         problems = _explain(error, key, text)
     except YamlError as error:
-        problems = [error.problem]
+        problems = error.problems
     except json.JSONDecodeError as error:
-        problems = [YamlProblem(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}")]
+        problems = [(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}")]
     except ValueError as error:
-        problems = [YamlProblem(Position(1, 1), f"not valid JSON: {error}")]
-    raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
+        problems = [(Position(1, 1), f"not valid JSON: {error}")]
+    raise EvalFileError(Diagnostic(shown_path, *position, text) for position, text in problems)
 
 
-def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
+def _explain(error: ValidationError, key: str, text: str) -> Sequence[tuple[Position, str]]:
     try:
         # YAML does not indent with tabs, and a string of JSON holds none.
-        document, _ = parse_yaml(text.replace("\t", " "))
+        document = parse_yaml(text.replace("\t", " "), allows_halves=True)
     except YamlError as yaml_error:
         # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
-        return [yaml_error.problem]
+        return yaml_error.problems
     wrapper = Node(document.mark, {key: Entry(document, document)})
-    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
+    return list(explain_validation_error(error, wrapper))
 
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")

@@ -106,9 +106,7 @@ class _EvalFileLoader:
         self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
-        for problem in yaml_problems:
-            self.add_diagnostic(problem.position, problem.text)
+        text, document = read_yaml_file(self.path, self.root, self.shown_path)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)

@@ -29,7 +29,7 @@ class YamlSource:
     @cached_property
     def root(self) -> Node:
         """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)[0]
+        return parse_yaml(self.text)
 
 
 class Origin(NamedTuple):

@@ -190,10 +190,7 @@ def _problem(names: list[str], values: list[str]) -> str:
 
 def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list."""
-    shown = shown_path(path, root)
-    _, document, problems = read_yaml_file(path, root, shown)
-    if problems:
-        raise EvalFileError(Diagnostic(shown, *problem.position, problem.text) for problem in problems)
+    _, document = read_yaml_file(path, root, shown_path(path, root))
     if document.value is None:
         return
     if not isinstance(document.value, tuple):

@@ -29,10 +29,6 @@ class TextTemplateError(Exception):
     """A text cannot be rendered; the error's text says in which line of it, and why."""
 
 
-class TemplateOutputError(Exception):
-    """A template puts out more than can be sent."""
-
-
 class UndefinedNameError(UndefinedError):
     """A template uses a name that does not exist: a variable if `owner` is `missing`, else an attribute of `owner`."""
 
@@ -163,7 +159,7 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
             chunks.append(chunk)
             size += len(chunk)
             if size > MAX_BYTES:
-                raise TemplateOutputError(f"the template puts out more than {MAX_BYTES:,} characters")
+                raise SecurityError(f"the template puts out more than {MAX_BYTES:,} characters")
     except Exception as error:
         raise TextTemplateError(f"line {_line(error)}: {explain_template_error(error, variables)}") from error
     return "".join(chunks)
@@ -177,10 +173,8 @@ def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> st
         case TemplateSyntaxError():
             message = error.message or "it is not valid"
             return f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
-        case TemplateOutputError() | SecurityError():
+        case SecurityError():
             return str(error).removesuffix(".")
-        case MemoryError():
-            return "the template needs too much memory"
     return f"the template fails with {type(error).__name__}: {error}"
 
 

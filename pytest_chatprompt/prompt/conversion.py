@@ -136,9 +136,7 @@ GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
     """Write the guideline block: the contents, each below its path if there are several; blank ones do not count."""
     visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
-    if len(visible) == 1:
-        return block_of_texts([visible[0].content])
-    return block_of_texts([file_section(guideline) for guideline in visible])
+    return block_of_texts(visible[0].content if len(visible) == 1 else file_section(each) for each in visible)
 
 
 def block_of_texts(texts: Iterable[str]) -> str:

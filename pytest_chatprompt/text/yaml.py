@@ -110,19 +110,12 @@ class Entry(NamedTuple):
     node: Node
 
 
-class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text, and what to write instead."""
-
-    position: Position
-    text: str
-
-
 class YamlError(Exception):
-    """A text is not one valid YAML document; `problem` says where and why."""
+    """A text is not one valid YAML document; `problems` say where and why, in order."""
 
-    def __init__(self, position: Position, text: str) -> None:
-        self.problem = YamlProblem(position, text)
-        super().__init__(text)
+    def __init__(self, *problems: tuple[Position, str]) -> None:
+        self.problems = problems
+        super().__init__(problems[0][1])
 
 
 MAX_ALIASED_VALUES: Final = 100_000
@@ -150,17 +143,13 @@ _HIGHER: Final = 0x100000
 
 def load_yaml(text: str) -> Any:
     """Load a text that a program has written, half characters included, as data; any problem is a `YamlError`."""
-    root, problems = parse_yaml(text, allows_halves=True)
-    if problems:
-        raise YamlError(*problems[0])
-    return root.data()
+    return parse_yaml(text, allows_halves=True).data()
 
 
-def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[YamlProblem]]:
-    """Parse the one YAML document of a text: its root node, and the problems that did not stop the parser, in order.
+def parse_yaml(text: str, *, allows_halves: bool = False) -> Node:
+    """Parse the one YAML document of a text; any problem is a `YamlError`.
 
-    `allows_halves` says whether a text in it may have half a character, escaped. A `YamlError` says why nothing can be
-    read at all.
+    `allows_halves` says whether a text in it may have half a character, escaped.
     """
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
@@ -171,13 +160,13 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
             reason += f", {error.context} on line {error.context_mark.line + 1}"
         # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
         reason = _TOO_DEEP if "maximum nesting depth" in reason else reason
-        raise YamlError(mark_position(error.problem_mark), reason) from error
+        raise YamlError((mark_position(error.problem_mark), reason)) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
         before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
         position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
         reason = f"not valid YAML: the character U+{ord(text[len(before)]):04X} is not allowed"
-        raise YamlError(position, reason) from error
+        raise YamlError((position, reason)) from error
 
 
 class _Composer:
@@ -187,7 +176,7 @@ class _Composer:
         self.loader = loader
         self.has_stand_ins = has_stand_ins
         self.allows_halves = allows_halves
-        self.problems: list[YamlProblem] = []
+        self.problems: list[tuple[Position, str]] = []
         # An anchor has no node before the end of its value.
         self.anchors: dict[str, Node | None] = {}
         # How many collections are open, how many values there are so far, and how much of it aliases repeat.
@@ -198,13 +187,14 @@ class _Composer:
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
-    def compose(self) -> tuple[Node, list[YamlProblem]]:
+    def compose(self) -> Node:
         nodes = self.nodes()
-        self.problems.sort()
-        return nodes[0] if nodes else Node(yaml.Mark("", 0, 0, 0, "", 0), None), self.problems
+        if self.problems:
+            raise YamlError(*sorted(self.problems))
+        return nodes[0] if nodes else Node(yaml.Mark("", 0, 0, 0, "", 0), None)
 
     def add_problem(self, mark: Any, text: str) -> None:
-        self.problems.append(YamlProblem(mark_position(mark), text))
+        self.problems.append((mark_position(mark), text))
 
     def nodes(self) -> list[Node]:
         """The nodes up to the end of the innermost collection, or of the text."""
@@ -222,14 +212,14 @@ class _Composer:
                 break
             elif kind is DocumentStartEvent and nodes:
                 reason = "a second YAML document begins here; only one is allowed in a file"
-                raise YamlError(mark_position(event.start_mark), reason)
+                raise YamlError((mark_position(event.start_mark), reason))
             else:
                 continue
             nodes.append(node)
             if event.anchor:
                 self.anchors[event.anchor] = node
             if self.values > MAX_VALUES:
-                raise YamlError(mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here")
+                raise YamlError((mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here"))
         return nodes
 
     def collection(self, start: Any) -> Node:
@@ -251,15 +241,15 @@ class _Composer:
 
     def check_depth(self, depth: int, position: Position) -> None:
         if self.level + depth > MAX_FILE_DEPTH:
-            raise YamlError(position, _TOO_DEEP)
+            raise YamlError((position, _TOO_DEEP))
 
     def alias(self, anchor: str, position: Position) -> Node:
         """The node that an alias stands for."""
         if anchor not in self.anchors:
-            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
+            raise YamlError((position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}"))
         node = self.anchors[anchor]
         if node is None:
-            raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
+            raise YamlError((position, f"the alias *{anchor} is inside the value that it refers to"))
         values, characters, depth = _measure(node)
         self.check_depth(depth, position)
         self.values += values
@@ -267,7 +257,7 @@ class _Composer:
         self.aliased_characters += characters
         if self.aliased_values > MAX_ALIASED_VALUES or self.aliased_characters > MAX_ALIASED_CHARACTERS:
             limits = f"{MAX_ALIASED_VALUES:,} values or {MAX_ALIASED_CHARACTERS:,} characters"
-            raise YamlError(position, f"the aliases up to here expand to more than {limits}")
+            raise YamlError((position, f"the aliases up to here expand to more than {limits}"))
         return node
 
     def restored(self, event: Any) -> str:
@@ -307,7 +297,8 @@ class _Composer:
             # As in JSON, every key is text: `1` is `"1"`.
             name = key.text if key.value is None or isinstance(key.value, int | float) else key.value
             if not isinstance(name, str):
-                self.add_problem(key.mark, _NOT_A_KEY["a list" if isinstance(name, tuple) else "a mapping"])
+                hint = "" if isinstance(name, tuple) else ", and text that begins with { must be in quotes"
+                self.add_problem(key.mark, f"the key is {describe_data(name)}; a key must be a string{hint}")
             elif name == "<<" and key.is_plain_text:
                 self.merge(value, merged)
             elif name in entries:
@@ -327,12 +318,6 @@ class _Composer:
                 self.add_problem(source.mark, "the value of << must be a mapping or a list of mappings")
 
 
-_NOT_A_KEY: Final = {
-    "a mapping": "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
-    "a list": "the key is a list; a key must be a string",
-}
-
-
 def _measure(node: Node) -> tuple[int, int, int]:
     """How many values, characters and levels a node has; what aliases repeat counts each time."""
     if isinstance(node.value, dict):
@@ -345,12 +330,12 @@ def _measure(node: Node) -> tuple[int, int, int]:
     return 1 + sum(values), sum(characters), 1 + max(depths)
 
 
-def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
-    """Read and parse a YAML file: its text, and what `parse_yaml` gives; any error is an `EvalFileError`."""
+def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node]:
+    """Read and parse a YAML file: its text and its root node; any error is an `EvalFileError`."""
     try:
         text = read_text(path, root)
-        return text, *parse_yaml(text)
+        return text, parse_yaml(text)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
     except YamlError as error:
-        raise EvalFileError([Diagnostic(shown_path, *error.problem.position, error.problem.text)]) from error
+        raise EvalFileError(Diagnostic(shown_path, *position, text) for position, text in error.problems) from error

@@ -204,3 +204,9 @@ def test_references_are_filled_in() -> None:
     for environ in ({}, {"HOST": ""}):
         with pytest.raises(KeyError, match="HOST"):
             resolve_references("${{ HOST }}", environ)
+
+
+def test_a_key_that_appears_twice_is_an_error(project: Project) -> None:
+    path = project.write(".agentv/targets.yaml", "targets:\n  - {name: t, provider: gemini, name: u}\n")
+    with pytest.raises(EvalFileError, match="2:33: the key 'name' appears twice, first on line 2"):
+        read_targets_file(path, project.root)

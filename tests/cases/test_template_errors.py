@@ -60,7 +60,3 @@ def test_ten_variables_are_listed_whole() -> None:
 def test_an_error_that_says_nothing_is_an_error_of_the_template() -> None:
     error = TemplateSyntaxError(None, 1)  # type: ignore[arg-type] # which Jinja's own constructor allows
     assert explain_template_error(error, {}) == "not a valid template: it is not valid"
-
-
-def test_too_little_memory_is_an_error_of_the_template() -> None:
-    assert explain_template_error(MemoryError(), {}) == "the template needs too much memory"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pytest_chatprompt.text.yaml import Position, YamlError, YamlProblem, parse_yaml
+from pytest_chatprompt.text.yaml import Position, YamlError, parse_yaml
 
 
-def problem_of(text: str) -> YamlProblem:
+def problem_of(text: str) -> tuple[Position, str]:
     with pytest.raises(YamlError) as caught:
         parse_yaml(text)
-    return caught.value.problem
+    (problem,) = caught.value.problems
+    return problem
 
 
 @pytest.mark.parametrize(
@@ -40,4 +41,4 @@ def test_without_libyaml_a_syntax_error_has_the_words_of_pyyaml(monkeypatch: pyt
 
 
 def test_a_syntax_error_of_a_text_with_more_lines_for_yaml_1_1_has_its_line() -> None:
-    assert problem_of("# \u2028\n# \u2028\u2028\na: @\n").position == Position(3, 4)
+    assert problem_of("# \u2028\n# \u2028\u2028\na: @\n")[0] == Position(3, 4)
