@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from pytest_chatprompt.cases.case import SharedKeys
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
@@ -65,17 +66,13 @@ class _TargetFields(RequestSettings):
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
 
-class _ConfigFile(BaseModel):
-    guideline_patterns: TupleOf[str] | None = None
-
-
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
     _, document = read_yaml_file(path, root, shown)
-    data = document.data()
+    entry = document.find_entry(("guideline_patterns",))
     try:
-        return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
+        return SharedKeys(guideline_patterns=entry and entry.node.data()).guideline_patterns or ()
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error

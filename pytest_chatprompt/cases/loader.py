@@ -137,14 +137,14 @@ class _EvalFileLoader:
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
         }
+        if OTHER_FORMATS & data.keys():
+            # The error at the key of the other format says that `evalcases` is missing.
+            data.setdefault("evalcases", (None,))
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                # The error at the key of the other format also says that `evalcases` is missing.
-                if not (is_other_format and text == "missing key 'evalcases'"):
-                    self.add_diagnostic(position, text)
+                self.add_diagnostic(position, text)
             return None
 
     def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:

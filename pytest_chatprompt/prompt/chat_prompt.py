@@ -26,7 +26,7 @@ from pytest_chatprompt.text.media_types import (
     sniff_media_type,
     split_data_url,
 )
-from pytest_chatprompt.wording import message_numbers
+from pytest_chatprompt.wording import numbered
 
 # Two letters at least: one is a drive of Windows.
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
@@ -310,5 +310,5 @@ def describe_messages(messages: Sequence[ChatMessage]) -> str:
     """Refer to messages by their numbers, or by their role where they have none: `message 2`, `tool messages`."""
     numbers = [message.number for message in messages if message.number is not None]
     if numbers:
-        return message_numbers(numbers)
+        return numbered("message", numbers)
     return messages[0].role + (" messages" if len(messages) > 1 else " message")

@@ -24,7 +24,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
     join_parts,
     media_of_url,
 )
-from pytest_chatprompt.wording import about_message, message_numbers
+from pytest_chatprompt.wording import about_message, numbered
 
 Attachments = Mapping[str, Attachment]
 
@@ -209,7 +209,7 @@ def convert(
     system = ChatMessage("system", content, name=only and only.source.name, number=only and only.number)
     adjustments = list(_adjustments(messages, system_messages))
     if system_messages and system_prompt:
-        numbers = message_numbers([message.number for message in system_messages])
+        numbers = numbered("message", [message.number for message in system_messages])
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
     return ConversionResult((*([system] if content else ()), *turns), guidelines, tuple(adjustments))
