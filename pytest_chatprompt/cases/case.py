@@ -127,7 +127,7 @@ def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] |
     problem = find_problem(variables or {})
     if problem is not None:
         key, text = problem
-        raise error_at((key,), PydanticCustomError("invalid_key", "{text}", {"text": text}))
+        raise error_at((key,), invalid(text))
     return variables
 
 

@@ -71,8 +71,6 @@ def explain_validation_error(
                 yield node.find(location[:-1]).key_position(key), text
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "invalid_key":
-                yield node.find(location[:-1]).key_position(str(location[-1])), detail["msg"]
             case _:
                 yield value.position, _explain_value(detail, value)
 

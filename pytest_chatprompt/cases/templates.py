@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.utils import missing
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
@@ -23,19 +23,12 @@ from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
 from pytest_chatprompt.wording import did_you_mean
 
 _MOST_NAMES: Final = 10
+# Jinja's words for it.
+_UNKNOWN_VARIABLE: Final = re.compile(r"'(\w+)' is undefined")
 
 
 class TextTemplateError(Exception):
     """A text cannot be rendered; the error's text says in which line of it, and why."""
-
-
-class UndefinedNameError(UndefinedError):
-    """A template uses a name that does not exist: a variable if `owner` is `missing`, else an attribute of `owner`."""
-
-    def __init__(self, name: str, owner: Any, message: str) -> None:
-        self.name = name
-        self.owner = owner
-        super().__init__(message)
 
 
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
@@ -106,16 +99,9 @@ class _Renderer:
 
 
 class _Undefined(StrictUndefined):
-    """Fails on any use but a test or `default`, and knows the name."""
+    """Fails on any use but a test or `default`."""
 
     __slots__ = ()
-
-    def __init__(
-        self, hint: str | None = None, obj: Any = missing, name: str | None = None, exc: Any = UndefinedError
-    ) -> None:
-        if exc is UndefinedError and isinstance(name, str):
-            exc = partial(UndefinedNameError, name, obj)
-        super().__init__(hint, obj, name, exc)
 
     def __repr__(self) -> str:
         # A list of them would be put out as `[Undefined]`.
@@ -168,8 +154,9 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
 def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> str:
     """Say what is wrong with a template."""
     match error:
-        case UndefinedNameError():
-            return _explain_name(error, variables)
+        case UndefinedError():
+            unknown = _UNKNOWN_VARIABLE.fullmatch(str(error))
+            return str(error) if unknown is None else _explain_name(unknown[1], variables)
         case TemplateSyntaxError():
             message = error.message or "it is not valid"
             return f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
@@ -178,13 +165,10 @@ def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> st
     return f"the template fails with {type(error).__name__}: {error}"
 
 
-def _explain_name(error: UndefinedNameError, variables: Mapping[str, Any]) -> str:
-    if error.owner is missing:
-        names = ", ".join(list(variables)[:_MOST_NAMES]) + (", ..." if len(variables) > _MOST_NAMES else "")
-        known = f"the variables are {names}" if names else "there are no variables; add it to 'vars'"
-        return f"unknown variable {error.name!r}; {did_you_mean(error.name, variables) or known}"
-    suggestion = did_you_mean(error.name, error.owner if isinstance(error.owner, Mapping) else ())
-    return f"there is no {error.name!r} in this value" + (f"; {suggestion}" if suggestion else "")
+def _explain_name(name: str, variables: Mapping[str, Any]) -> str:
+    names = ", ".join(list(variables)[:_MOST_NAMES]) + (", ..." if len(variables) > _MOST_NAMES else "")
+    known = f"the variables are {names}" if names else "there are no variables; add it to 'vars'"
+    return f"unknown variable {name!r}; {did_you_mean(name, variables) or known}"
 
 
 def _line(error: Exception) -> int:

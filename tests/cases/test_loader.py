@@ -144,7 +144,7 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
         ),
         pytest.param(
             f"vars: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
-            ["a.eval.yaml:1:8: '3' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
+            ["a.eval.yaml:1:11: '3' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
             id="a number as the name of a variable",
         ),
     ],

@@ -163,12 +163,12 @@ def test_a_file_that_a_row_names_and_that_is_missing_names_the_row(project: Proj
     [
         pytest.param(
             "", "vars: {a b: 1}",
-            ["a.eval.yaml:4:12: case 'a': 'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
+            ["a.eval.yaml:4:17: case 'a': 'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
             id="a name that is none",
         ),
         pytest.param(
             "", "vars: {a: .inf}",
-            ["a.eval.yaml:4:12: case 'a': the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text"],
+            ["a.eval.yaml:4:15: case 'a': the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text"],
             id="infinity", marks=pytest.mark.beyond_schema("JSON has no infinity"),
         ),
         pytest.param("", "vars: [a]", ["a.eval.yaml:4:11: case 'a': 'vars' must be a mapping, but is a list"], id="a list of variables"),
