@@ -124,12 +124,11 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
     _, document = read_yaml_file(path, root, shown)
-    entry = document.find_entry(("targets",))
-    if entry is None or not isinstance(entry.node.value, tuple):
-        position = document.position if entry is None else entry.node.position
-        raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
+    targets = document.find(("targets",))
+    if targets is document or not isinstance(targets.value, tuple):
+        raise EvalFileError([Diagnostic(shown, *targets.position, "targets must be a list under the key 'targets'")])
     nodes: dict[str, list[Node]] = {}
-    for node in entry.node.value:
+    for node in targets.value:
         written = node.find_entry(("name",))
         if written is not None and isinstance(written.node.value, str):
             nodes.setdefault(written.node.value, []).append(node)

@@ -33,9 +33,8 @@ from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read
 from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import Row, find_problem
-from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.json_data import (
-    Location,
     checked,
     error_at,
     errors_at,

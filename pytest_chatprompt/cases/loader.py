@@ -241,10 +241,7 @@ class _EvalFileLoader:
 
 
 def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
-    """The values of a case that the defaults of its file add to or stand in for, by attribute.
-
-    Tags add up; `metadata`, `settings`, `vars` and checks are merged; otherwise the case's own value wins.
-    """
+    """The values of a case that those of its file add to or stand in for, by attribute; the case's own win."""
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
     merged = {

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.errors import Location
 from pytest_chatprompt.text.json_data import (
-    Location,
     check_json,
     error_at,
     freeze,

@@ -158,10 +158,8 @@ def _read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
                 records.append((line, values))
             line = reader.line_num + 1
     except csv.Error as error:
-        reason = f"{error}; a quote inside a quoted value must be doubled"
-        if "unexpected end of data" in str(error):
-            reason = "the quote that opens in this row is never closed"
-        raise TextFileError(f"is not valid CSV: {reason}", line) from error
+        reason = f"is not valid CSV: {error}; a quote inside a quoted value must be doubled"
+        raise TextFileError(reason, line) from error
     finally:
         csv.field_size_limit(limit)
     return records

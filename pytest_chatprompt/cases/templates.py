@@ -15,11 +15,11 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
-from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, TextPart
 from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.files import MAX_BYTES
-from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
+from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
 from pytest_chatprompt.wording import did_you_mean
 
 _MOST_NAMES: Final = 10
@@ -74,16 +74,12 @@ class _Renderer:
             case EvalMessage() if value.content is not None:
                 return value.model_copy(update={"content": self.fill(value.content, (*location, "content"))})
             case TextPart() | FilePart() | MediaPart():
-                return self.fill_part(value, location)
+                key = "file" if isinstance(value, TextPart) and value.file is not None else "value"
+                return value.model_copy(update={key: self.render(getattr(value, key), (*location, key))})
             case EvalCheck():
                 texts = {key: text for key, text in value.arguments.items() if key != "of"}
                 return replace(value, arguments=FrozenDict({**value.arguments, **self.fill(texts, value.location)}))
         return value
-
-    def fill_part(self, part: Any, location: Location) -> Part:
-        key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
-        filled: Part = part.model_copy(update={key: self.render(getattr(part, key), (*location, key))})
-        return filled
 
     def render(self, template: str, location: Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""

@@ -265,8 +265,7 @@ class _Composer:
         text = _STAND_IN.sub(
             lambda match: f"\\u{match[1]}" if match[1] else chr(ord(match[0]) - _HIGHER), str(event.value)
         )
-        if not LONE_SURROGATE.search(text):
-            return text
+        # Two halves that follow each other are one character.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         half = LONE_SURROGATE.search(text)
         if half is not None and not self.allows_halves:
