@@ -6,14 +6,14 @@ Source: AgentV's documentation of targets ("Target Configuration", "LLM Provider
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from pytest_chatprompt.cases.case import SharedKeys
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
@@ -26,7 +26,7 @@ from pytest_chatprompt.wording import did_you_mean, shown_path
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
     "vscode": frozenset({"executable", "args", "cwd", "timeout_seconds"}),
-    "cli": frozenset({"command", "files_format", "cwd", "timeout_seconds"}),
+    "cli": frozenset({"cwd", "timeout_seconds"}),
 }
 # What the API of a model may have.
 CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
@@ -41,8 +41,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "base_url": "endpoint",
     "version": "api_version",
     "vscode_cmd": "executable",
-    "command_template": "command",
-    "attachments_format": "files_format",
     "arguments": "args",
 }
 # These fields change neither what is sent nor where it is sent.
@@ -64,69 +62,20 @@ class _TargetFields(RequestSettings):
     api_version: str | None = None
     executable: str | None = None
     args: TupleOf[str] | None = None
-    command: str = ""
-    files_format: str = ""
     cwd: str | None = None
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
-
-
-class _ConfigFile(BaseModel):
-    guideline_patterns: TupleOf[str] | None = None
 
 
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
-    data = document.data()
+    _, document = read_yaml_file(path, root, shown)
+    entry = document.find_entry(("guideline_patterns",))
     try:
-        return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
+        return SharedKeys(guideline_patterns=entry and entry.node.data()).guideline_patterns or ()
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
-
-
-_PLACEHOLDERS: Final = {
-    "PROMPT": "{prompt}",
-    "PROMPT_FILE": "{prompt_file}",
-    "GUIDELINES": "{guidelines}",
-    "OUTPUT_FILE": "{output_file}",
-    "EVAL_ID": "{eval_id}",
-    "ATTEMPT": "0",
-}
-_PLACEHOLDER: Final = re.compile(r"\{([A-Z_]+)\}")
-# What only a shell understands, outside of quotes.
-_SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
-
-
-def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
-    """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
-
-    The text of a `ValueError` completes a sentence about the target.
-    """
-    if not template.strip():
-        raise ValueError("has no 'command'")
-    try:
-        words = shlex.split(template)
-        file_words = shlex.split(files_format)
-    except ValueError as error:
-        raise ValueError(f"has a command that cannot be split into words ({error})") from None
-    if _SHELL.search(template):
-        raise ValueError("has a command for a shell, but commands run without a shell here")
-    if "{FILES}" in template:
-        is_alone = all(word == "{FILES}" for word in words if "{FILES}" in word)
-        if not file_words or "{basename}" in files_format or (len(file_words) > 1 and not is_alone):
-            raise ValueError(
-                f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
-            )
-    file = tuple(word.replace("{path}", "{files}") for word in file_words)
-    values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
-
-    def filled(word: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word)
-
-    # Several words, such as `--file {path}`, are repeated together.
-    return tuple(file if word == "{FILES}" and len(file) > 1 else filled(word) for word in words)
 
 
 # Providers that have another name here.
@@ -135,9 +84,7 @@ _PROVIDERS: Final = {
     "google": "gemini",
     "google-gemini": "gemini",
     "codex-cli": "codex",
-    "vscode-insiders": "vscode",
 }
-_DEFAULTS: Final = {"vscode-insiders": {"executable": "code-insiders"}}
 _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 
@@ -176,13 +123,12 @@ class TargetsFile:
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
-    entry = document.find_entry(("targets",))
-    if entry is None or not isinstance(entry.node.value, tuple):
-        position = document.position if entry is None else entry.node.position
-        raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
+    _, document = read_yaml_file(path, root, shown)
+    targets = document.find(("targets",))
+    if targets is document or not isinstance(targets.value, tuple):
+        raise EvalFileError([Diagnostic(shown, *targets.position, "targets must be a list under the key 'targets'")])
     nodes: dict[str, list[Node]] = {}
-    for node in entry.node.value:
+    for node in targets.value:
         written = node.find_entry(("name",))
         if written is not None and isinstance(written.node.value, str):
             nodes.setdefault(written.node.value, []).append(node)
@@ -198,15 +144,15 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         description = "" if written is node else f", but it is {written.describe()}"
         text = f"the target {name!r} must name its 'provider'{description}"
         raise EvalFileError([diagnostic(written.position, text)])
-    vendor = written.value.lower()
-    provider = _PROVIDERS.get(vendor, vendor)
+    provider = _PROVIDERS.get(written.value.lower(), written.value.lower())
     fields: dict[str, Entry] = {}
     ineffective = []
     for key, entry in node.value.items():
-        field, reason = _effect(str(key), entry, name, provider)
-        if reason:
-            ineffective.append(diagnostic(entry.key.position, f"{str(key)!r} of the target {name!r} {reason}"))
-        elif field:
+        field = _NAMES.get(_snake(key), _snake(key))
+        problem = _why_ineffective(key, field, entry, name, provider)
+        if problem:
+            ineffective.append(diagnostic(entry.key.position, f"{key!r} of the target {name!r} {problem}"))
+        elif entry.node.value is not None and field in AGENTS.get(provider, CHAT_FIELDS):
             fields[field] = entry
     effective = Node(node.mark, fields)
     try:
@@ -218,15 +164,6 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         text = "'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files"
         raise EvalFileError([diagnostic(fields["api_key"].node.position, text)])
     given = {field: getattr(values, field) for field in fields}
-    agent = {field: value for field, value in given.items() if field in AGENTS.get(provider, ())}
-    agent = {**_DEFAULTS.get(vendor, {}), **agent}
-    if provider == "cli":
-        try:
-            agent["command"] = cli_command(values.command, agent.pop("files_format", "{path}"))
-        except ValueError as error:
-            text = f"the target {name!r} {error}; write a fixture {name}_provider that returns a CLIProvider"
-            position = fields["command"].key.position if "command" in fields else node.position
-            raise EvalFileError([diagnostic(position, text)]) from None
     settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
     return Target(
         name,
@@ -236,26 +173,25 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         values.api_key,
         values.endpoint,
         values.api_version,
-        agent,
+        given if provider in AGENTS else {},
         tuple(ineffective),
     )
 
 
-def _effect(key: str, entry: Entry, target: str, provider: str) -> tuple[str, str]:
-    """The name by which a field counts here, `""` if it does not; and why not, if that has to be told."""
-    snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
-    name = _NAMES.get(snake, snake)
-    if entry.node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
-        return "", ""
-    if name not in effective:
-        hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {target}_provider"
-        return "", f"has no effect here; {hint}"
-    if name not in ("api_key", "endpoint", "cwd") and "${{" in str(entry.node.data()):
-        return "", (
-            f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
-            "write it here, or override that fixture"
-        )
-    return name, ""
+def _why_ineffective(key: str, field: str, entry: Entry, target: str, provider: str) -> str:
+    """Why a field does not count here, if that has to be told; else `""`."""
+    effective = AGENTS.get(provider, CHAT_FIELDS)
+    if entry.node.value is None:
+        return ""
+    if field not in effective:
+        hint = did_you_mean(_snake(key), effective | _SILENT) or f"set it in a fixture {target}_provider"
+        return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
+    if field in ("api_key", "endpoint", "cwd") or "${{" not in str(entry.node.data()):
+        return ""
+    return (
+        f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
+        "write it here, or override that fixture"
+    )
 
 
 def _snake(key: str) -> str:

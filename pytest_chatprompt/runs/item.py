@@ -329,7 +329,7 @@ class EvalItem(pytest.Function):
             return origin.position_of_provider(self.provider_name) or origin.position
         location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
         if location:
-            return origin.position_of_option(location, self.provider_name)
+            return origin.position_of(*location, provider_name=self.provider_name)
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
 

@@ -53,42 +53,7 @@ def read(project: Project, fields: str) -> Target:
             },
             id="an agent",
         ),
-        pytest.param("provider: vscode-insiders", {"agent": {"executable": "code-insiders"}}, id="VS Code's preview"),
-        pytest.param(
-            "provider: cli\ncommand: uv run 'my agent.py' --prompt {PROMPT} {FILES} -o {OUTPUT_FILE} {EVAL_ID} {X}",
-            {
-                "agent": {
-                    "command": (
-                        "uv",
-                        "run",
-                        "my agent.py",
-                        "--prompt",
-                        "{prompt}",
-                        "{files}",
-                        "-o",
-                        "{output_file}",
-                        "{eval_id}",
-                        "{X}",
-                    )
-                }
-            },
-            id="a command",
-        ),
-        pytest.param(
-            "provider: cli\ncommand_template: agent {FILES} {ATTEMPT}\nfiles_format: --file={path}",
-            {"agent": {"command": ("agent", "--file={files}", "0")}},
-            id="a format of files",
-        ),
-        pytest.param(
-            "provider: cli\ncommand: agent {FILES} -o {OUTPUT_FILE}\nattachmentsFormat: --file {path}",
-            {"agent": {"command": ("agent", ("--file", "{files}"), "-o", "{output_file}")}},
-            id="a file in two words",
-        ),
-        pytest.param(
-            "provider: cli\ncommand: agent\nfiles_format: ''",
-            {"agent": {"command": ("agent",)}},
-            id="no format of files",
-        ),
+        pytest.param("provider: cli\ncwd: a", {"agent": {"cwd": "a"}}, id="a command of the project's fixture"),
         pytest.param(
             "provider: openai\njudge_target: x\nworkers: 3\nlog_dir: y\nverbose: true\nmodel:\nx-note: 3",
             {"settings": {}, "ineffective": ()},
@@ -132,9 +97,6 @@ def test_a_field_without_effect_is_told(project: Project, fields: str, warning: 
     assert (target.settings, target.api_version) == ({}, None)
 
 
-FIXTURE = "write a fixture t_provider that returns a CLIProvider"
-
-
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
@@ -158,23 +120,6 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         (
             "provider: codex\ntimeout_seconds: true",
             "4:22: 'timeout_seconds' must be a number, but is the boolean true (true)",
-        ),
-        ("provider: cli", f"2:5: the target 't' has no 'command'; {FIXTURE}"),
-        (
-            "provider: cli\ncommand: agent < {PROMPT_FILE}",
-            f"4:5: the target 't' has a command for a shell, but commands run without a shell here; {FIXTURE}",
-        ),
-        (
-            "provider: cli\ncommand_template: agent 'x",
-            f"4:5: the target 't' has a command that cannot be split into words (No closing quotation); {FIXTURE}",
-        ),
-        *(
-            (
-                f"provider: cli\ncommand: agent x{{FILES}}\nfiles_format: {written}",
-                f"4:5: the target 't' writes a file as {written!r}, but here it must have {{path}}, and {{FILES}} must "
-                f"stand alone; {FIXTURE}",
-            )
-            for written in ("--file={basename}", "--file {path}")
         ),
     ],
 )
@@ -216,7 +161,10 @@ def test_a_file_that_is_no_yaml_is_an_error_with_its_path(project: Project) -> N
     path = project.write(".agentv/targets.yaml", "targets: [\n")
     with pytest.raises(EvalFileError) as caught:
         read_targets_file(path, project.root)
-    assert str(caught.value) == ".agentv/targets.yaml:2:1: not valid YAML: a value is missing here"
+    assert (
+        str(caught.value)
+        == ".agentv/targets.yaml:2:1: not valid YAML: did not find expected node content, while parsing a flow node on line 2"
+    )
 
 
 def test_arguments_that_come_from_the_environment_have_no_effect(project: Project) -> None:
@@ -256,3 +204,9 @@ def test_references_are_filled_in() -> None:
     for environ in ({}, {"HOST": ""}):
         with pytest.raises(KeyError, match="HOST"):
             resolve_references("${{ HOST }}", environ)
+
+
+def test_a_key_that_appears_twice_is_an_error(project: Project) -> None:
+    path = project.write(".agentv/targets.yaml", "targets:\n  - {name: t, provider: gemini, name: u}\n")
+    with pytest.raises(EvalFileError, match="2:33: the key 'name' appears twice, first on line 2"):
+        read_targets_file(path, project.root)
