@@ -44,7 +44,7 @@ async def _read_request(request: Any) -> httpx.Request:
         content = gzip.compress(content, mtime=0)
     elif request.compress == "deflate":
         content = zlib.compress(content)
-    return build_request("aiohttp", request.method, str(request.url), headers, content)
+    return build_request(request.method, str(request.url), headers, content)
 
 
 def _connection(module: ModuleType, connector: Any, request: Any, reply: RawReply) -> Any:
@@ -77,12 +77,11 @@ class _ReplyTransport(asyncio.Transport):
         self._module = module
         self._protocol = protocol
         self._reply = reply
-        self._expects_continue = expects is not None and expects.lower() == "100-continue"
         self._loop = asyncio.get_running_loop()
-        self._reading = asyncio.Event()
-        self._reading.set()
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
+        if expects is not None and expects.lower() == "100-continue":
+            self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def start_reply(self) -> None:
         """Give the reply: at once if it is whole, else part by part."""
@@ -95,8 +94,9 @@ class _ReplyTransport(asyncio.Transport):
         try:
             with _own_errors(self._module):
                 async for part in self._reply.async_framed():
-                    await self._reading.wait()
                     self._receive(part)
+                    # The client may have had enough.
+                    await asyncio.sleep(0)
         except Exception as error:
             self._protocol.connection_lost(error)
         finally:
@@ -108,10 +108,6 @@ class _ReplyTransport(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         """Forget some bytes of the request."""
-        del data
-        if self._expects_continue:
-            self._expects_continue = False
-            self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def is_closing(self) -> bool:
         """Whether the client has closed the connection."""
@@ -127,14 +123,6 @@ class _ReplyTransport(asyncio.Transport):
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close
-
-    def pause_reading(self) -> None:
-        """Wait: the client reads slower than the reply comes."""
-        self._reading.clear()
-
-    def resume_reading(self) -> None:
-        """Let the reply go on."""
-        self._reading.set()
 
 
 @contextmanager

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import io
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPSConnection
 from types import ModuleType
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import httpx
 
@@ -23,13 +22,6 @@ from pytest_chatprompt.capture.clients.wire import (
     parse_request,
     reply_file,
 )
-
-# Errors of httpx with those of urllib3.
-_CONNECT_ERRORS: Final[Mapping[type[Exception], str]] = {
-    httpx.ConnectError: "NewConnectionError",
-    httpx.ConnectTimeout: "ConnectTimeoutError",
-    httpx.PoolTimeout: "ConnectTimeoutError",
-}
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
@@ -77,19 +69,6 @@ def _connects_as_usual(connection: Any) -> bool:
     return hasattr(type(connection).connect, "__wrapped__")
 
 
-def _library(connection: Any) -> ModuleType:
-    """The module that the connection connects by: `http.client` or `urllib3.connection`."""
-    owner = next(each for each in type(connection).__mro__ if "connect" in vars(each))
-    return sys.modules[owner.__module__]
-
-
-def _own_error(connection: Any, error: httpx.TransportError) -> Exception:
-    """Convert an error of httpx to that of the library: urllib3 tries again where it could not connect."""
-    name = _CONNECT_ERRORS.get(type(error), "")
-    own: Callable[[Any, str], Exception] | None = getattr(_library(connection), name, None)
-    return own_error(error) if own is None else own(connection, str(error))
-
-
 class _FailingFile(io.BytesIO):
     """A reply that cannot be read."""
 
@@ -131,7 +110,7 @@ class _CollectingSocket:
             try:
                 response = interceptor.handle(request)
             except httpx.TransportError as error:
-                raise _own_error(self._connection, error) from error
+                raise own_error(error) from error
         if response is None:
             real = self._connect()
             real.sendall(data)
@@ -139,7 +118,7 @@ class _CollectingSocket:
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
         reply = RawReply(response, request.method)
-        reply.close_connection()
+        reply.headers["Connection"] = "close"
         return reply_file(reply)
 
     def close(self) -> None:
@@ -162,8 +141,7 @@ class _CollectingSocket:
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
         url = join_url(scheme, host, port, target)
-        library = _library(connection).__name__.removesuffix(".connection")
-        return build_request(library, method, url, headers, content)
+        return build_request(method, url, headers, content)
 
     def _connect(self) -> Any:
         connection = self._connection

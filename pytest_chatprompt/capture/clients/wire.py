@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, BinaryIO, Final
 
@@ -12,19 +11,20 @@ import httpx
 
 from pytest_chatprompt.providers.http.client import parsed_url
 
-CLIENT_EXTENSION: Final = "client"
 
-Headers = Iterable[tuple[bytes, bytes]]
-
-
-def build_request(  # noqa: PLR0913, PLR0917 - what a request has
-    client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
+def build_request(
+    method: str,
+    url: str,
+    headers: Iterable[tuple[bytes, bytes]],
+    content: bytes,
+    extensions: Mapping[str, Any] | None = None,
 ) -> httpx.Request:
     """Build the request that the interceptor gets, its body whole; no header is added."""
-    stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
-    all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
-    request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
+    stream = httpx.ByteStream(content)
+    request = httpx.Request(
+        method, parsed_url(url), headers=list(headers), stream=stream, extensions=dict(extensions or {})
+    )
     request.read()
     return request
 
@@ -52,7 +52,8 @@ class RawReply:
     def __init__(self, response: httpx.Response, method: str) -> None:
         self.status = response.status_code
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
-        self.headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
+        self.headers = httpx.Headers(response.headers.raw)
+        self.headers.pop("transfer-encoding", None)
         self.body: bytes | None = None
         self._response = response
         if method == "HEAD" or self.status in _NO_BODY:
@@ -61,23 +62,13 @@ class RawReply:
             self._set_body(b"".join(response.stream))
         elif response.is_stream_consumed:
             # It was read before, and only its decoded content is left.
-            self._drop_headers(b"content-encoding")
+            self.headers.pop("content-encoding", None)
             self._set_body(response.content)
 
     def _set_body(self, body: bytes) -> None:
         self.body = body
-        length = (b"Content-Length", str(len(body)).encode("ascii"))
-        if not any(name.lower() == b"content-length" and value == length[1] for name, value in self.headers):
-            self._drop_headers(b"content-length")
-            self.headers.append(length)
-
-    def close_connection(self) -> None:
-        """Ask the client to send its next request on a connection of its own."""
-        self._drop_headers(b"connection")
-        self.headers.append((b"Connection", b"close"))
-
-    def _drop_headers(self, name: bytes) -> None:
-        self.headers = [each for each in self.headers if each[0].lower() != name]
+        if self.headers.get("content-length") != str(len(body)):
+            self.headers["Content-Length"] = str(len(body))
 
     def chunks(self) -> Iterator[bytes]:
         """The parts of a stream, as they come; a `TypeError` if it is async."""
@@ -110,7 +101,7 @@ class RawReply:
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
-        headers = [*self.headers, *([(b"Transfer-Encoding", b"chunked")] if self._is_chunked else [])]
+        headers = [*self.headers.raw, *([(b"Transfer-Encoding", b"chunked")] if self._is_chunked else [])]
         lines = [b"HTTP/1.1 %d %s" % (self.status, self.reason), *(b"%s: %s" % header for header in headers)]
         return b"\r\n".join([*lines, b"", b""])
 
@@ -130,7 +121,7 @@ class RawReply:
 
     @property
     def _is_chunked(self) -> bool:
-        return self.body is None and all(name.lower() != b"content-length" for name, _ in self.headers)
+        return self.body is None and "content-length" not in self.headers
 
     def _frame(self, chunk: bytes) -> bytes:
         return b"%x\r\n%s\r\n" % (len(chunk), chunk) if chunk and self._is_chunked else chunk
@@ -201,9 +192,6 @@ class _ReplyFile(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            with suppress(ValueError):
-                # The generator is running: closed from within.
-                self._parts.close()  # type: ignore[attr-defined]
             self._reply.close()
         super().close()
 
