@@ -65,8 +65,7 @@ class Patching(importlib.abc.MetaPathFinder):
             self._remove()
             sys.meta_path.insert(0, self)
             for name in self._seams:
-                if name in sys.modules:
-                    self._patch(sys.modules[name])
+                self._patch(name, sys.modules.get(name))
 
     def stop(self) -> None:
         """Remove the patches, unless another context still needs them."""
@@ -76,8 +75,8 @@ class Patching(importlib.abc.MetaPathFinder):
                 sys.meta_path.remove(self)
                 self._remove()
 
-    def _patch(self, module: ModuleType) -> None:
-        for patch in self._seams[module.__name__](module):
+    def _patch(self, name: str, module: ModuleType | None) -> None:
+        for patch in () if module is None else self._seams[name](module):
             original = vars(patch.owner).get(patch.name)
             # Ours may still be there, put back by a mock that ended after us.
             is_ours = any(replacement is original for _, _, replacement in self._installed)
@@ -115,7 +114,7 @@ class Patching(importlib.abc.MetaPathFinder):
             execute(module)
             with self._lock:
                 if self._users:
-                    self._patch(module)
+                    self._patch(module.__name__, module)
 
         loader.exec_module = exec_module
 
