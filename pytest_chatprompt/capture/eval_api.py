@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -45,7 +45,7 @@ class LoggedRequest:
 
     def as_sent(self) -> SentRequest:
         """The request as tests read it, its path whole."""
-        return SentRequest.from_httpx(self.request, answered_by=self.answered_by, is_late=self.is_late)
+        return replace(SentRequest.from_httpx(self.request, None, self.answered_by), is_late=self.is_late)
 
 
 class ChildProcessCapture:

@@ -85,18 +85,11 @@ class SentRequest:
         return self.endpoint, json.dumps(self.body, sort_keys=True), json.dumps(dict(self.headers))
 
     @classmethod
-    def from_httpx(
-        cls,
-        request: httpx.Request,
-        base_url: Any = None,
-        answered_by: AnsweredBy = "nothing",
-        *,
-        is_late: bool = False,
-    ) -> Self:
+    def from_httpx(cls, request: httpx.Request, base_url: Any = None, answered_by: AnsweredBy = "nothing") -> Self:
         """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
-        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, is_late, headers)
+        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:

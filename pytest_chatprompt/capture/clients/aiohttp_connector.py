@@ -84,13 +84,10 @@ class _ReplyTransport(asyncio.Transport):
             self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def start_reply(self) -> None:
-        """Give the reply: at once if it is whole, else part by part."""
-        if self._reply.body is None:
-            self._task = self._loop.create_task(self._stream_reply())
-        else:
-            self._loop.call_soon(self._receive, b"".join(self._reply.framed()))
+        """Give the reply, part by part."""
+        self._task = self._loop.create_task(self._send_reply())
 
-    async def _stream_reply(self) -> None:
+    async def _send_reply(self) -> None:
         try:
             with _own_errors(self._module):
                 async for part in self._reply.async_framed():

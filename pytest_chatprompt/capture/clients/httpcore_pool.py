@@ -62,20 +62,22 @@ def _interceptor_of(pool: Any, request: Any) -> Interceptor | None:
 def _read_request(request: Any, content: bytes) -> httpx.Request:
     url = request.url
     target = join_url(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port, url.target.decode("ascii"))
-    return build_request(request.method.decode("ascii"), target, request.headers, content, request.extensions)
+    own = build_request(request.method.decode("ascii"), target, request.headers, content)
+    own.extensions = dict(request.extensions)
+    return own
 
 
 def _response(module: ModuleType, reply: RawReply) -> Any:
     return module.Response(
         reply.status,
         headers=reply.headers.raw,
-        content=_Stream(module, reply) if reply.body is None else reply.body,
+        content=_Body(module, reply),
         extensions={"http_version": b"HTTP/1.1", "reason_phrase": reply.reason},
     )
 
 
-class _Stream:
-    """The body of a reply that is a stream."""
+class _Body:
+    """The body of a reply."""
 
     def __init__(self, module: ModuleType, reply: RawReply) -> None:
         self._module = module

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from http import HTTPStatus
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import httpx
 
 from pytest_chatprompt.providers.http.client import parsed_url
 
 
-def build_request(
-    method: str,
-    url: str,
-    headers: Iterable[tuple[bytes, bytes]],
-    content: bytes,
-    extensions: Mapping[str, Any] | None = None,
-) -> httpx.Request:
+def build_request(method: str, url: str, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> httpx.Request:
     """Build the request that the interceptor gets, its body whole; no header is added."""
     # With `content`, httpx would add headers of its own.
     stream = httpx.ByteStream(content)
-    request = httpx.Request(
-        method, parsed_url(url), headers=list(headers), stream=stream, extensions=dict(extensions or {})
-    )
+    request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream)
     request.read()
     return request
 
@@ -71,16 +63,19 @@ class RawReply:
             self.headers["Content-Length"] = str(len(body))
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts of a stream, as they come; a `TypeError` if it is async."""
+        """The parts of the body, those of a stream as they come; a `TypeError` if it is async."""
         stream = self._response.stream
-        if not isinstance(stream, httpx.SyncByteStream):
+        if self.body is not None:
+            yield self.body
+        elif isinstance(stream, httpx.SyncByteStream):
+            yield from stream
+        else:
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
-        yield from stream
 
     async def async_chunks(self) -> AsyncIterator[bytes]:
-        """The parts of a stream, as they come; of a sync one too."""
+        """The parts of the body, those of a stream as they come; of a sync one too."""
         stream = self._response.stream
-        if isinstance(stream, httpx.AsyncByteStream):
+        if self.body is None and isinstance(stream, httpx.AsyncByteStream):
             async for chunk in stream:
                 yield chunk
         else:
@@ -108,12 +103,12 @@ class RawReply:
     def framed(self) -> Iterator[bytes]:
         """The whole reply, as HTTP/1.1; parts may be empty."""
         yield self.head()
-        for chunk in self.chunks() if self.body is None else (self.body,):
+        for chunk in self.chunks():
             yield self._frame(chunk)
         yield _LAST_CHUNK if self._is_chunked else b""
 
     async def async_framed(self) -> AsyncIterator[bytes]:
-        """A reply that is a stream, as HTTP/1.1."""
+        """The whole reply, as HTTP/1.1, for async clients."""
         yield self.head()
         async for chunk in self.async_chunks():
             yield self._frame(chunk)
@@ -155,51 +150,3 @@ def unchunked(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     # What may follow the last chunk.
     while file.readline().strip():
         pass
-
-
-def reply_file(reply: RawReply) -> io.BufferedReader:
-    """A file to read a reply from, as it would come from a socket."""
-    if reply.body is not None:
-        # There is nothing to wait for, and bytes are read faster.
-        reply.close()
-        return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
-    return io.BufferedReader(_ReplyFile(reply))
-
-
-class _ReplyFile(io.RawIOBase):
-    """A file that takes the next part of a reply when it is read, and not earlier."""
-
-    def __init__(self, reply: RawReply) -> None:
-        self._reply = reply
-        self._parts = reply.framed()
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            try:
-                self._rest = next(self._parts)
-            except StopIteration:
-                return 0
-            except httpx.TransportError as error:
-                raise own_error(error) from error
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        if not self.closed:
-            self._reply.close()
-        super().close()
-
-
-def own_error(error: httpx.TransportError) -> OSError:
-    """Convert an httpx transport error to the socket's `OSError`."""
-    if isinstance(error, httpx.TimeoutException):
-        return TimeoutError(str(error))
-    if isinstance(error, httpx.ConnectError):
-        return ConnectionRefusedError(str(error))
-    return ConnectionResetError(str(error))
