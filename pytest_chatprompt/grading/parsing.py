@@ -75,15 +75,13 @@ def _installed_type(name: str, written: str) -> type[Check]:
     if entry is None:
         raise MistakeError("type", f"unknown check type: {written!r}; {_suggestion(name)}")
     try:
-        check = entry.load()
+        check: type[Check] = entry.load()
+        if not issubclass(check, Check):
+            raise TypeError("it is not a subclass of pytest_chatprompt.Check")
     except Exception as error:
         raise MistakeError(
             "type", f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(check, type) or not issubclass(check, Check):
-        raise MistakeError(
-            "type", f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
-        )
     return check
 
 
@@ -139,10 +137,7 @@ def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
     arguments = dict(written.arguments)
     of = arguments.pop("of", "answer")
     if of not in _LOOKS_AT:
-        hint = did_you_mean(of, _LOOKS_AT) if isinstance(of, str) else ""
-        raise MistakeError(
-            "of", f"'of' must be {' or '.join(_LOOKS_AT)}, but is {of!r}" + (f"; {hint}" if hint else "")
-        )
+        raise MistakeError("of", f"'of' must be {' or '.join(_LOOKS_AT)}, but is {of!r}")
     if of == "request" and not check_class.can_grade_request:
         raise MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
     check = check_class.model_validate(arguments).read_files(partial(_read_file, case, reader))
