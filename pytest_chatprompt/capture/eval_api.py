@@ -204,10 +204,6 @@ class EvalAPI(respx.MockRouter):
         self.was_used = True
         return self.children.open().environ
 
-    def close(self) -> None:
-        """End the server, if there is one."""
-        self.children.close()
-
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()

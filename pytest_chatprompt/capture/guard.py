@@ -7,6 +7,8 @@ of a pool, belongs to the test that runs. What a test has left behind when it en
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import sysconfig
 import threading
@@ -29,9 +31,10 @@ _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
 Tell = Callable[[str, str], None]
-_STANDARD_LIBRARY: Final = Path(sysconfig.get_path("stdlib"))
-_THIS_PACKAGE: Final = Path(__file__).parents[1]
-_LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
+# The top-level package that a file was installed with.
+_INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]([^/\\.]+)")
+# How the names of other files begin that are no code of yours: frozen modules, and those of Python and of this package.
+_INTERNAL: Final = ("<", f"{sysconfig.get_path('stdlib')}{os.sep}", f"{Path(__file__).parents[1]}{os.sep}")
 # They run tests: the frames above them have nothing to do with the attempt.
 _TEST_RUNNERS: Final = ("_pytest", "pluggy")
 
@@ -336,27 +339,13 @@ def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
     """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
     library = ""
     for file, line in stack:
-        path = Path(file)
-        package = _library(path)
-        if package in _TEST_RUNNERS:
-            break
-        if package:
-            library = package
-        elif not _is_internal(path):
+        installed = _INSTALLED.search(file)
+        if installed is not None:
+            if installed[1] in _TEST_RUNNERS:
+                break
+            library = installed[1]
+        elif not file.startswith(_INTERNAL):
+            path = Path(file)
             shown = path.relative_to(folder) if path.is_relative_to(folder) else path
             return Caller(library, f"{shown.as_posix()}:{line}")
     return Caller(library, "")
-
-
-def _library(path: Path) -> str:
-    """The top-level package that a file was installed with; `""` if it was not installed."""
-    for folder in _LIBRARY_FOLDERS:
-        if folder in path.parts:
-            return Path(path.parts[path.parts.index(folder) + 1]).stem
-    return ""
-
-
-def _is_internal(path: Path) -> bool:
-    """Whether a file belongs to Python or to this package; frozen modules have names such as `<frozen runpy>`."""
-    is_frozen = str(path).startswith("<")
-    return is_frozen or path.is_relative_to(_STANDARD_LIBRARY) or path.is_relative_to(_THIS_PACKAGE)

@@ -87,10 +87,9 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
             for key, (package, prefixes) in _PLAIN_KEYS.items()
             if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
         ]
-    replaced = given & _CREDENTIALS.union(credentials)
-    return {
-        name: _VALUES.get(name, _PLACEHOLDER) for name in (*(name for name in names if name not in given), *replaced)
-    }
+    wanted = [name for name in names if name not in given]
+    wanted += given & _CREDENTIALS.union(credentials)
+    return {name: _VALUES.get(name, _PLACEHOLDER) for name in wanted}
 
 
 @cache
@@ -105,20 +104,20 @@ def _is_installed(package: str) -> bool:
 
 def describe_missing_variable(error: BaseException) -> str:
     """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error."""
-    seen: set[int] = set()
+    chain: list[BaseException] = []
     each: BaseException | None = error
-    while each is not None and id(each) not in seen:
-        seen.add(id(each))
-        names = _missing_variables(each)
-        if names:
-            them = "it" if len(names) == 1 else "them"
-            return (
-                f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
-                f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
-                f"value chatprompt_placeholders, which sets {them} while eval_api acts"
-            )
+    while each is not None and each not in chain:
+        chain.append(each)
         each = each.__cause__ or each.__context__
-    return ""
+    names = next(filter(None, map(_missing_variables, chain)), ())
+    if not names:
+        return ""
+    them = "it" if len(names) == 1 else "them"
+    return (
+        f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
+        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
+        f"value chatprompt_placeholders, which sets {them} while eval_api acts"
+    )
 
 
 def _missing_variables(error: BaseException) -> tuple[str, ...]:

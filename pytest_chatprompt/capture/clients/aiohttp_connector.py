@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
-from pytest_chatprompt.capture.clients.wire import RawReply, build_request
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, converted_errors
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
@@ -122,12 +122,7 @@ class _ReplyTransport(asyncio.Transport):
     abort = close
 
 
-@contextmanager
-def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Convert httpx errors to aiohttp's errors, which its callers recognise."""
-    try:
-        yield
-    except httpx.TimeoutException as error:
-        raise module.ServerTimeoutError(str(error)) from error
-    except httpx.TransportError as error:
-        raise module.ClientConnectionError(str(error)) from error
+def _own_errors(module: ModuleType) -> AbstractContextManager[None]:
+    """Convert errors of httpx to aiohttp's."""
+    too_slow, lost = module.ServerTimeoutError, module.ClientConnectionError
+    return converted_errors(lambda error: (too_slow if isinstance(error, httpx.TimeoutException) else lost)(str(error)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import Interceptor, Patch, awaited, current_interceptor, run_now
-from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, converted_errors, join_url
 
 # httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
 _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
@@ -99,13 +99,6 @@ class _Body:
         await self._reply.aclose()
 
 
-@contextmanager
-def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Convert httpx errors to the library's errors of the same name, which its clients recognise."""
-    try:
-        yield
-    except httpx.TransportError as error:
-        own: type[Exception] | None = getattr(module, type(error).__name__, None)
-        if own is None:
-            raise
-        raise own(str(error)) from error
+def _own_errors(module: ModuleType) -> AbstractContextManager[None]:
+    """Convert errors of httpx to the library's errors of the same name."""
+    return converted_errors(lambda error: getattr(module, type(error).__name__, type(error))(str(error)))

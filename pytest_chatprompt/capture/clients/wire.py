@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import BinaryIO, Final
 
@@ -150,3 +151,12 @@ def unchunked(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     # What may follow the last chunk.
     while file.readline().strip():
         pass
+
+
+@contextmanager
+def converted_errors(convert: Callable[[httpx.TransportError], Exception]) -> Iterator[None]:
+    """Convert errors of httpx to those of a library, which its callers recognise."""
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise convert(error) from error
