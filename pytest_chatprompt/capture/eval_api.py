@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -212,15 +212,13 @@ class EvalAPI(respx.MockRouter):
         self._has_real_reply = False
         self._resources = None
 
-    @contextmanager
-    def intercept(self) -> Iterator[None]:
+    def intercept(self) -> AbstractContextManager[None]:
         """Take the requests of every client of this process."""
         # Offline runs of the built-in providers need none of it.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
         self.was_used = True
-        with intercept_clients(self):
-            yield
+        return intercept_clients(self)
 
     def handler(self, request: httpx.Request) -> httpx.Response:
         """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""

@@ -24,13 +24,10 @@ _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_c
 _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 # The values that variables get in place of those that they have, or that they lack.
 _PLACEHOLDER: Final = "offline"
+_AZURE: Final = "https://azure-openai.invalid"
 _VALUES: Final[Mapping[str, str]] = {
-    variable: value
-    for api in REDIRECTED_APIS
-    for variable, value in {
-        **{name: (api.find_base_url({}) or "https://azure-openai.invalid") + path for name, path in api.urls.items()},
-        **api.offline,
-    }.items()
+    **{name: (api.find_base_url({}) or _AZURE) + path for api in REDIRECTED_APIS for name, path in api.urls.items()},
+    **{name: value for api in REDIRECTED_APIS for name, value in api.offline.items()},
 }
 # The variables of `REDIRECTED_APIS` that hold credentials.
 _CREDENTIALS: Final = frozenset(

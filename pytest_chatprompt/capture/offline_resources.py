@@ -208,11 +208,8 @@ class OfflineResources:
 
     def _delete_file(self, call: _Call) -> httpx.Response:
         self._files.pop(call.name, None)
-        if call.vendor == "gemini":
-            return _json({})
-        if call.vendor == "anthropic":
-            return _json({"id": call.name, "type": "file_deleted"})
-        return _json({"id": call.name, "object": "file", "deleted": True})
+        # Each vendor's SDK reads its own of these.
+        return _json({"id": call.name, "object": "file", "type": "file_deleted", "deleted": True})
 
     def _keep(self, file: _File) -> _File:
         """Keep a file, under an id that is the same for the same file."""

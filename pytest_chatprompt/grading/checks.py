@@ -216,11 +216,7 @@ class IsJson(TextCheck):
 
     def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002, D102
         try:
-            data = (
-                response.data
-                if isinstance(response, SentData)
-                else json.loads(response.text, parse_constant=_refuse_constant)
-            )
+            data = response.data if isinstance(response, SentData) else _read_json(response.text)
         except (ValueError, RecursionError) as error:
             has_fence = response.text.lstrip().startswith("```")
             return Verdict(False, f"is not JSON: {'around it is a code fence' if has_fence else error}")
@@ -231,6 +227,10 @@ class IsJson(TextCheck):
         if misfit:
             return Verdict(False, f"does not fit the schema at {misfit}")
         return Verdict(True, "is JSON that fits the schema")
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, parse_constant=_refuse_constant)
 
 
 def _refuse_constant(name: str) -> NoReturn:

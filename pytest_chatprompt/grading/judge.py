@@ -38,20 +38,14 @@ QUESTION_STAND_IN: Final = "<the question>"
 
 _DEFAULT_PROMPT: Final = Path(__file__).with_name("judge_prompt.yaml")
 # The reason comes first: a model that has to explain a verdict before it gives it grades better.
+_VERDICT_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "pass": {"type": "boolean"}},
+    "required": ["reason", "pass"],
+    "additionalProperties": False,
+}
 VERDICT_FORMAT: Final[Mapping[str, Any]] = freeze(
-    {
-        "type": "json_schema",
-        "json_schema": {
-            "name": "verdict",
-            "strict": True,
-            "schema": {
-                "type": "object",
-                "properties": {"reason": {"type": "string"}, "pass": {"type": "boolean"}},
-                "required": ["reason", "pass"],
-                "additionalProperties": False,
-            },
-        },
-    }
+    {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": _VERDICT_SCHEMA}}
 )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pytest_chatprompt import EvalCheck, EvalFileError
-from pytest_chatprompt.grading.parsing import CHECKS, MistakeError, _installed, find_type, parse_checks
+from pytest_chatprompt.grading.parsing import CHECKS, _installed, find_type, parse_checks
 from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import case_with, graded
@@ -355,6 +356,7 @@ def test_a_type_of_this_package_cannot_be_replaced() -> None:
     ],
 )
 def test_a_type_that_cannot_be_used_is_told(name: str, text: str) -> None:
-    with pytest.raises(MistakeError) as raised:
+    with pytest.raises(ValidationError) as raised:
         find_type(name)
-    assert str(raised.value).startswith(text)
+    (mistake,) = raised.value.errors()
+    assert mistake["msg"].startswith(text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib.abc
-import importlib.machinery
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from inspect import isawaitable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -94,9 +94,7 @@ class Patching(importlib.abc.MetaPathFinder):
             else:
                 self._installed.append((patch, original, replacement))
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         """Let the other finders find a module of the table."""
         if fullname not in self._seams:
             return None

@@ -53,10 +53,8 @@ def _wrap_connect(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
-    def putrequest(
-        self: Any, method: str, url: str, skip_host: bool = False, skip_accept_encoding: bool = False
-    ) -> None:
-        original(self, method, url, skip_host, skip_accept_encoding)
+    def putrequest(self: Any, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
         is_kept = self.sock is not None and not isinstance(self.sock, _CollectingSocket)
         if is_kept and current_interceptor() is not None and _connects_as_usual(self):
             self.sock = _CollectingSocket(self, self.sock)
