@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
+from pytest_chatprompt.wording import shown_path
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
@@ -345,7 +346,5 @@ def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
                 break
             library = installed[1]
         elif not file.startswith(_INTERNAL):
-            path = Path(file)
-            shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-            return Caller(library, f"{shown.as_posix()}:{line}")
+            return Caller(library, f"{shown_path(Path(file), folder)}:{line}")
     return Caller(library, "")

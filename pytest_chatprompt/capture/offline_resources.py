@@ -161,7 +161,8 @@ class OfflineResources:
             event = {"type": kind, "b64_json": _IMAGE, "created_at": CREATED, **made}
             content = server_sent_event(event, kind) + b"data: [DONE]\n\n"
             return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
-        images = [{"b64_json": _IMAGE, "url": _IMAGE_URL}] * int(body.get("n") or 1)
+        is_link = body.get("response_format", "url" if "dall-e" in str(body.get("model")) else "") == "url"
+        images = [{"url": _IMAGE_URL} if is_link else {"b64_json": _IMAGE}] * int(body.get("n") or 1)
         return _json({"created": CREATED, "data": images, **made})
 
     # --- files

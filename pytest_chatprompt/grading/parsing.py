@@ -99,7 +99,6 @@ def _suggestion(name: str) -> str:
 
 
 LooksAt = Literal["answer", "request"]
-_LOOKS_AT: Final[tuple[LooksAt, ...]] = get_args(LooksAt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +135,8 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
 def _parse(written: EvalCheck, model: type[Check], is_negated: bool, case: EvalCase, reader: FileReader) -> CaseCheck:
     arguments = dict(written.arguments)
     of = arguments.pop("of", "answer")
-    if of not in _LOOKS_AT:
-        raise _mistake("of", f"'of' must be {' or '.join(_LOOKS_AT)}, but is {of!r}")
+    if of not in get_args(LooksAt):
+        raise _mistake("of", f"'of' must be {' or '.join(get_args(LooksAt))}, but is {of!r}")
     if of == "request" and not model.can_grade_request:
         raise _mistake("of", f"{written.type!r} looks at answers only; remove 'of'")
     check = model.model_validate(arguments).read_files(partial(_read_file, case, reader))

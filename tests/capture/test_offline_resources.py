@@ -108,9 +108,11 @@ def test_images_of_openai(api: EvalAPI, client: openai.OpenAI) -> None:
     assert [base64.b64decode(image.b64_json or "")[:8] for image in two] == [PNG, PNG]
     (linked,) = client.images.generate(model="dall-e-3", prompt="A cat").data or []
     assert linked.url == "https://images.offline.invalid/image.png"
+    (inline,) = client.images.generate(model="dall-e-3", prompt="A cat", response_format="b64_json").data or []
+    assert inline.b64_json
     edited = client.images.edit(image=("a.png", PNG, "image/png"), prompt="Black", n=3).data or []
     assert len(edited) == 3
-    assert endpoints(api) == [*["POST /v1/images/generations"] * 2, "POST /v1/images/edits"]
+    assert endpoints(api) == [*["POST /v1/images/generations"] * 3, "POST /v1/images/edits"]
 
 
 def test_streams_of_images(api: EvalAPI, client: openai.OpenAI) -> None:

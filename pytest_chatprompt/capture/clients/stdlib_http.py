@@ -56,15 +56,12 @@ def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
     def putrequest(self: Any, *arguments: Any, **options: Any) -> None:
         original(self, *arguments, **options)
         is_kept = self.sock is not None and not isinstance(self.sock, _CollectingSocket)
-        if is_kept and current_interceptor() is not None and _connects_as_usual(self):
+        # Replaced, or inherited from a class where it is.
+        connects_as_usual = hasattr(type(self).connect, "__wrapped__")
+        if is_kept and connects_as_usual and current_interceptor() is not None:
             self.sock = _CollectingSocket(self, self.sock)
 
     return putrequest
-
-
-def _connects_as_usual(connection: Any) -> bool:
-    # Replaced, or inherited from a class where it is.
-    return hasattr(type(connection).connect, "__wrapped__")
 
 
 class _CollectingSocket:
