@@ -64,13 +64,13 @@ def _protocol_class(module: ModuleType) -> type[Any]:
         # aiohttp calls this when it has written the whole request.
         def start_timeout(self) -> None:
             super().start_timeout()
-            self.transport.start_reply()
+            self.transport.is_written.set()
 
     return ReplyHandler
 
 
 class _ReplyTransport(asyncio.Transport):
-    """A transport that forgets what is written to it, and gives a reply in its place."""
+    """A transport that forgets what is written to it, and gives a reply in its place, part by part."""
 
     def __init__(self, module: ModuleType, protocol: Any, reply: RawReply, expects: str | None) -> None:
         super().__init__()
@@ -78,30 +78,25 @@ class _ReplyTransport(asyncio.Transport):
         self._protocol = protocol
         self._reply = reply
         self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[None] | None = None
+        # Set when the request has been written.
+        self.is_written = asyncio.Event()
+        self._task = self._loop.create_task(self._send_reply())
         self._is_closing = False
         if expects is not None and expects.lower() == "100-continue":
-            self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def start_reply(self) -> None:
-        """Give the reply, part by part."""
-        self._task = self._loop.create_task(self._send_reply())
+            self._loop.call_soon(protocol.data_received, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     async def _send_reply(self) -> None:
         try:
+            await self.is_written.wait()
             with _own_errors(self._module):
                 async for part in self._reply.async_framed():
-                    self._receive(part)
+                    self._protocol.data_received(part)
                     # The client may have had enough.
                     await asyncio.sleep(0)
         except Exception as error:
             self._protocol.connection_lost(error)
         finally:
             await self._reply.aclose()
-
-    def _receive(self, data: bytes) -> None:
-        if not self._is_closing:
-            self._protocol.data_received(data)
 
     def write(self, data: Any) -> None:
         """Forget some bytes of the request."""
@@ -115,8 +110,7 @@ class _ReplyTransport(asyncio.Transport):
         if self._is_closing:
             return
         self._is_closing = True
-        if self._task is not None:
-            self._task.cancel()
+        self._task.cancel()
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close

@@ -95,14 +95,14 @@ class _CollectingSocket:
             # The file keeps the socket open where the connection lets go of it.
             with real.makefile("rb", buffering=0) as file:
                 yield from iter(lambda: file.read(_READ_SIZE), b"")
-            return
-        # The connection closes after this reply: another interceptor may have to get the next request.
-        reply = RawReply(response, request.method)
-        reply.headers["Connection"] = "close"
-        try:
-            yield from reply.framed()
-        finally:
-            reply.close()
+        else:
+            reply = RawReply(response, request.method)
+            # Another interceptor may have to get the next request.
+            reply.headers["Connection"] = "close"
+            try:
+                yield from reply.framed()
+            finally:
+                reply.close()
 
     def close(self) -> None:
         """Close the kept socket too: the connection will make a new one."""

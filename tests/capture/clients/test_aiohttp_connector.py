@@ -155,7 +155,7 @@ def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
         reply = RawReply(httpx.Response(200, text="Hi"), "GET")
         transport = _ReplyTransport(aiohttp, protocol, reply, expects=None)
         transport.writelines([b"GET /", b" HTTP/1.1"])
-        transport.start_reply()
+        transport.is_written.set()
         transport.abort()
         transport.close()
         assert transport.is_closing()

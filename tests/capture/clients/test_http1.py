@@ -48,6 +48,10 @@ def test_a_file_takes_parts_as_they_are_read_and_ends_them() -> None:
     assert ended == [True]
 
 
+def test_a_file_ends_with_its_parts() -> None:
+    assert io.BufferedReader(_PartsFile(part for part in (b"Hello", b"", b" there"))).read() == b"Hello there"
+
+
 @pytest.mark.parametrize(
     ("error", "own"),
     [
