@@ -28,7 +28,6 @@ _TIME: Final = "2025-01-01T00:00:00Z"
 _MODEL: Final = "offline"
 # A PNG of one pixel.
 _IMAGE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-_IMAGE_URL: Final = "https://images.offline.invalid/image.png"
 # openai `types/moderation.py`, mistralai `models/moderationllmv1categorythresholds.py` and v2's.
 _CATEGORIES: Final = (
     "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
@@ -121,8 +120,7 @@ class OfflineResources:
     # --- models
 
     def _list_models(self, call: _Call) -> httpx.Response:
-        models = [_model(call.vendor, _MODEL)]
-        return _json({"models": models} if call.vendor in ("cohere", "gemini") else _list(models))
+        return _list([_model(call.vendor, _MODEL)])
 
     def _get_model(self, call: _Call) -> httpx.Response:
         return _json(_model(call.vendor, call.name))
@@ -131,10 +129,8 @@ class OfflineResources:
 
     def _count_tokens(self, call: _Call) -> httpx.Response:
         tokens = max(1, estimate_tokens(count_characters(SentRequest.from_httpx(call.request))))
-        if call.request.url.path.endswith(":countTokens"):
-            return _json({"totalTokens": tokens})
-        is_openais = call.request.url.path.rstrip("/").endswith("/responses/input_tokens")
-        return _json({"input_tokens": tokens, **({"object": "response.input_tokens"} if is_openais else {})})
+        # Of OpenAI and Anthropic, of Gemini.
+        return _json({"object": "response.input_tokens", "input_tokens": tokens, "totalTokens": tokens})
 
     def _moderate(self, call: _Call) -> httpx.Response:
         body = _body(call.request)
@@ -162,8 +158,8 @@ class OfflineResources:
             content = server_sent_event(event, kind) + b"data: [DONE]\n\n"
             return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
         is_link = body.get("response_format", "url" if "dall-e" in str(body.get("model")) else "") == "url"
-        images = [{"url": _IMAGE_URL} if is_link else {"b64_json": _IMAGE}] * int(body.get("n") or 1)
-        return _json({"created": CREATED, "data": images, **made})
+        image = {"url": "https://images.offline.invalid/image.png"} if is_link else {"b64_json": _IMAGE}
+        return _json({"created": CREATED, "data": [image] * int(body.get("n") or 1), **made})
 
     # --- files
 
@@ -196,8 +192,7 @@ class OfflineResources:
         return httpx.Response(200, headers={"x-goog-upload-status": "final"}, json={"file": _file(call.vendor, kept)})
 
     def _list_files(self, call: _Call) -> httpx.Response:
-        files = [_file(call.vendor, file) for file in self._files.values()]
-        return _json({"files": files} if call.vendor == "gemini" else _list(files))
+        return _list([_file(call.vendor, file) for file in self._files.values()])
 
     def _get_file(self, call: _Call) -> httpx.Response:
         return _json(_file(call.vendor, self._find_file(call.name)))
@@ -209,7 +204,6 @@ class OfflineResources:
 
     def _delete_file(self, call: _Call) -> httpx.Response:
         self._files.pop(call.name, None)
-        # Each vendor's SDK reads its own of these.
         return _json({"id": call.name, "object": "file", "type": "file_deleted", "deleted": True})
 
     def _keep(self, file: _File) -> _File:
@@ -247,8 +241,11 @@ def _json(data: Any) -> httpx.Response:
     return httpx.Response(200, json=data)
 
 
-def _list(items: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"object": "list", "data": items, "has_more": False}
+# Where it can be, one reply has the fields of all vendors: each SDK reads its own.
+
+
+def _list(items: list[dict[str, Any]]) -> httpx.Response:
+    return _json({"object": "list", "data": items, "models": items, "files": items, "has_more": False})
 
 
 def _model(vendor: str, name: str) -> dict[str, Any]:
@@ -263,34 +260,28 @@ def _model(vendor: str, name: str) -> dict[str, Any]:
 
 
 def _file(vendor: str, file: _File) -> dict[str, Any]:
+    size = len(file.content)
     if vendor == "gemini":
         return {
             "name": f"files/{file.id}",
             "displayName": file.name,
             "mimeType": file.media_type,
-            "sizeBytes": str(len(file.content)),
+            "sizeBytes": str(size),
             "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{file.id}",
             "state": "ACTIVE",
         }
-    if vendor == "anthropic":
-        return {
-            "id": file.id,
-            "type": "file",
-            "filename": file.name,
-            "mime_type": file.media_type,
-            "size_bytes": len(file.content),
-            "created_at": _TIME,
-        }
-    own = {"sample_type": "instruct", "source": "upload", "deleted": False} if vendor == "mistral" else {}
+    of_anthropic = {"type": "file", "mime_type": file.media_type, "size_bytes": size}
+    of_mistral = {"sample_type": "instruct", "source": "upload", "deleted": False}
     return {
         "id": file.id,
         "object": "file",
-        "bytes": len(file.content),
+        "bytes": size,
         "created_at": CREATED,
         "filename": file.name,
         "purpose": file.purpose,
         "status": "processed",
-        **own,
+        **of_anthropic,
+        **of_mistral,
     }
 
 

@@ -54,9 +54,8 @@ class SentRequest:
         from pytest_chatprompt.apis.table import find_api  # noqa: PLC0415
 
         method, _, target = self.endpoint.partition(" ")
-        path = target.partition("?")[0]
-        url = httpx.URL(self.url)
-        api = find_api(method, url.path if self.url else path, url.host)
+        url = httpx.URL(self.url or target)
+        api = find_api(method, url.path, url.host)
         return "" if api is None else api.read_conversation(read_body(self.body)).as_transcript()
 
     def __repr__(self) -> str:

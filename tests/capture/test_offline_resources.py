@@ -191,7 +191,7 @@ def test_anthropics_async_client_and_vertex(api: EvalAPI) -> None:
     asyncio.run(ask())
     request = "/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict"
     reply = httpx.post(f"https://us-east5-aiplatform.googleapis.com{request}", json={"messages": []})
-    assert reply.json() == {"input_tokens": 1}
+    assert reply.json()["input_tokens"] == 1
     assert len(endpoints(api)) == 3
 
 
