@@ -49,11 +49,7 @@ class LoggedRequest:
 
 
 class ChildProcessCapture:
-    """The server of an `EvalAPI` for child processes, started on first use.
-
-    Args:
-        is_live: whether the server may forward requests, at once or later.
-    """
+    """The server of an `EvalAPI` for child processes, started on first use; a live one may forward requests."""
 
     def __init__(self, api: EvalAPI, *, is_live: bool) -> None:
         self._api = api

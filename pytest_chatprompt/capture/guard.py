@@ -41,13 +41,7 @@ _TEST_RUNNERS: Final = ("_pytest", "pluggy")
 
 
 class Caller(NamedTuple):
-    """The library and the line of code that tried something.
-
-    Args:
-        library: the top-level package that your code called; `""` if none was in between.
-        place: `file:line` in your code, the file relative to the current folder if it is below; `""` if there is none,
-            as in a thread that a library has started.
-    """
+    """The top-level package and the line of your code, `file:line`, that tried something; `""` if there is none."""
 
     library: str
     place: str
@@ -62,13 +56,8 @@ class Caller(NamedTuple):
 class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
-    Args:
-        has_looked_up: whether one of these names was looked up.
-        blocked: addresses beyond this machine, `host:port`; none of them was reached.
-        programs: programs; none of them was started.
-        callers: who tried each of them first, by address or program.
-        loopback: addresses on this machine; these connections were allowed.
-        owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
+    `callers` has who tried each first of what was `blocked`, `host:port`, or of the programs; `loopback` was allowed.
+    An `owner` is told each attempt in place of these lists, where no report of a test would show them.
     """
 
     allows_programs: bool = False
@@ -97,10 +86,8 @@ class Owner:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
-        thread: the one in which it runs.
         earlier_threads: threads that were there before, or serve other tests too.
-        senders: the other threads that have sent a request.
-        left: the identities of those that go on after the test.
+        left: the identities of the `senders` that go on after the test.
     """
 
     name: str

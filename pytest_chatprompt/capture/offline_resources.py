@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email import message_from_bytes
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -57,16 +56,18 @@ def _vendor(request: httpx.Request) -> str:
     return next(by_header, "") or next(by_host, "")
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceCall:
+class ResourceCall(NamedTuple):
     """A request to one of these endpoints, and how it is answered.
 
-    Args:
-        has_content: whether it carries what a model sees, so that it is locked.
+    `has_content` says whether it carries what a model sees, so that it is locked. `name` is that in its path: of a
+    model, or of a file.
     """
 
-    reply: Callable[[], httpx.Response]
+    reply: Callable[[ResourceCall], httpx.Response]
     has_content: bool
+    vendor: str
+    request: httpx.Request
+    name: str = ""
 
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - the APIs of models look at it
         """Whether a queued reply is for it: those are what models say."""
@@ -74,15 +75,7 @@ class ResourceCall:
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:  # noqa: ARG002
         """Answer the request."""
-        return self.reply()
-
-
-class _Call(NamedTuple):
-    """A request, whose API it is for, and the name in its path: of a model, or of a file."""
-
-    vendor: str
-    request: httpx.Request
-    name: str = ""
+        return self.reply(self)
 
 
 class _File(NamedTuple):
@@ -114,25 +107,25 @@ class OfflineResources:
         for method, path, reply, has_content in _ENDPOINTS if vendor else ():
             found = re.search(path, request.url.path) if request.method == method else None
             if found is not None:
-                return ResourceCall(partial(reply, self, _Call(vendor, request, *found.groups())), has_content)
+                return ResourceCall(partial(reply, self), has_content, vendor, request, *found.groups())
         return None
 
     # --- models
 
-    def _list_models(self, call: _Call) -> httpx.Response:
+    def _list_models(self, call: ResourceCall) -> httpx.Response:
         return _list([_model(call.vendor, _MODEL)])
 
-    def _get_model(self, call: _Call) -> httpx.Response:
+    def _get_model(self, call: ResourceCall) -> httpx.Response:
         return _json(_model(call.vendor, call.name))
 
     # --- counts of tokens, moderation, images
 
-    def _count_tokens(self, call: _Call) -> httpx.Response:
+    def _count_tokens(self, call: ResourceCall) -> httpx.Response:
         tokens = max(1, estimate_tokens(count_characters(SentRequest.from_httpx(call.request))))
         # Of OpenAI and Anthropic, of Gemini.
         return _json({"object": "response.input_tokens", "input_tokens": tokens, "totalTokens": tokens})
 
-    def _moderate(self, call: _Call) -> httpx.Response:
+    def _moderate(self, call: ResourceCall) -> httpx.Response:
         body = _body(call.request)
         given: Any = body.get("input")
         # Of a list each text, or each conversation, has a result; parts of one message have one together.
@@ -146,7 +139,7 @@ class OfflineResources:
         results = [result] * (len(given) if is_several else 1)
         return _json({"id": "modr-offline", "model": body.get("model") or _MODEL, "results": results})
 
-    def _make_images(self, call: _Call) -> httpx.Response:
+    def _make_images(self, call: ResourceCall) -> httpx.Response:
         form = _form(call.request)
         body = _body(call.request) if form is None else {name: value.text for name, value in form.items()}
         tokens = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)
@@ -163,13 +156,13 @@ class OfflineResources:
 
     # --- files
 
-    def _upload(self, call: _Call) -> httpx.Response:
+    def _upload(self, call: ResourceCall) -> httpx.Response:
         form = _form(call.request) or {}
         sent = form.get("file", _File("", "file", b""))
         purpose = form["purpose"].text if "purpose" in form else sent.purpose
         return _json(_file(call.vendor, self._keep(sent._replace(purpose=purpose))))
 
-    def _start_upload(self, call: _Call) -> httpx.Response:
+    def _start_upload(self, call: ResourceCall) -> httpx.Response:
         """Take a file of Gemini in pieces (google-genai `_api_client.py`, `_upload_fd`)."""
         command = call.request.headers.get("x-goog-upload-command", "")
         number = call.request.url.params.get("upload_id", "")
@@ -191,18 +184,18 @@ class OfflineResources:
         kept = self._keep(self._uploads.pop(number))
         return httpx.Response(200, headers={"x-goog-upload-status": "final"}, json={"file": _file(call.vendor, kept)})
 
-    def _list_files(self, call: _Call) -> httpx.Response:
+    def _list_files(self, call: ResourceCall) -> httpx.Response:
         return _list([_file(call.vendor, file) for file in self._files.values()])
 
-    def _get_file(self, call: _Call) -> httpx.Response:
+    def _get_file(self, call: ResourceCall) -> httpx.Response:
         return _json(_file(call.vendor, self._find_file(call.name)))
 
-    def _get_content(self, call: _Call) -> httpx.Response:
+    def _get_content(self, call: ResourceCall) -> httpx.Response:
         # Mistral's SDK takes no other type.
         headers = {"content-type": "application/octet-stream"}
         return httpx.Response(200, headers=headers, content=self._find_file(call.name).content)
 
-    def _delete_file(self, call: _Call) -> httpx.Response:
+    def _delete_file(self, call: ResourceCall) -> httpx.Response:
         self._files.pop(call.name, None)
         return _json({"id": call.name, "object": "file", "type": "file_deleted", "deleted": True})
 

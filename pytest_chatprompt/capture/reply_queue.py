@@ -21,12 +21,7 @@ _SHOWN_REPLIES: Final = 10
 
 
 class QueuedReply(NamedTuple):
-    """A reply that waits for its request.
-
-    Args:
-        number: from 1, in the order of the calls of `eval_api.reply`.
-        when: a text that the request has to hold, or a function of the request; `None` for any request.
-    """
+    """A reply that waits for its request, numbered from 1 in the order of the calls of `eval_api.reply`."""
 
     reply: Reply
     number: int = 1
@@ -73,11 +68,7 @@ class ReplyQueue:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, reply: Reply, when: When | None) -> None:
-        """Queue a reply.
-
-        Raises:
-            ValueError, TypeError: `when` is neither a text nor an ordinary function.
-        """
+        """Queue a reply; an error if `when` is neither a text nor an ordinary function."""
         if when == "":
             raise ValueError("when is an empty text, which every request holds; leave it out")
         if when is not None and not isinstance(when, str) and not callable(when):
@@ -90,10 +81,8 @@ class ReplyQueue:
     def take(self, accepts: Callable[[Reply], bool], describe: Callable[[], SentRequest]) -> Reply | None:
         """Take the reply for a request: the first whose `when` fits, else the first without; `None` if there is none.
 
-        Which thread sends first is chance: a reply for any request must not go to one that has its own.
-
-        Raises:
-            CaptureError: a function of the test has failed.
+        Which thread sends first is chance: a reply for any request must not go to one that has its own. A function of
+        the test that fails is a `CaptureError`.
         """
         with self._lock:
             waiting = sorted(self.waiting, key=lambda each: each.when is None)

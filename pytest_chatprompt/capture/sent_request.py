@@ -116,11 +116,9 @@ def _hide_secret(parameter: re.Match[str]) -> str:
 
 
 class Exchange(NamedTuple):
-    """What a provider sent for a request, and what it returned.
+    """What a provider sent for a request, and what it returned; offline, a placeholder.
 
     Args:
-        response: what it returned; offline, a placeholder.
-        sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
         replies: each `QueuedReply` that a request took; a live run gives them again.

@@ -35,12 +35,7 @@ _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class RawReply:
-    """An HTTP response as the bytes that a server would send.
-
-    Attributes:
-        headers: with the length that the body really has.
-        body: the whole body; `None` if it is a stream.
-    """
+    """An HTTP response as the bytes that a server would send; `body` is `None` if it is a stream."""
 
     def __init__(self, response: httpx.Response, method: str) -> None:
         self.status = response.status_code
