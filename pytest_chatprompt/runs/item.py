@@ -269,7 +269,7 @@ class EvalItem(pytest.Function):
     def _new_api(self) -> EvalAPI:
         api = SharedByRun.of(self.config).new_eval_api()
         api.is_read = False
-        self.addfinalizer(api.close)
+        self.addfinalizer(api.children.close)
         return api
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -112,10 +112,9 @@ def test_a_function_that_fails_refuses_the_request_and_is_told() -> None:
     api = EvalAPI()
     api.reply("one")
     api.reply("two", when=is_greeting)
-    line = is_greeting.__code__.co_firstlineno
     message = (
         "reply 2 of eval_api.reply cannot tell whether POST /v1/chat/completions is its request: "
-        f"is_greeting (line {line}) raised KeyError: 'input'"
+        "is_greeting raised KeyError: 'input'"
     )
     with api.intercept():
         assert message.replace("'", "\\'") in ask("Ada").replace("'", "\\'")
@@ -161,22 +160,6 @@ def test_what_no_request_could_be_asked_is_refused(when: Any, error: type[Except
         EvalAPI().reply("x", when=when)
 
 
-class Later:
-    def __await__(self) -> Iterator[None]:
-        raise AssertionError("nobody awaits it")
-
-
-def test_a_function_whose_answer_has_to_be_awaited_is_told() -> None:
-    api = EvalAPI()
-    api.reply("for Ada", when=lambda _: Later())
-    with api.intercept():
-        assert "for Ada" not in ask("Grace")
-    (error,) = api.errors
-    assert str(error).endswith(
-        " raised TypeError: its answer has to be awaited, and nobody does; make it an ordinary one"
-    )
-
-
 class Matcher:
     def __call__(self, sent: SentRequest) -> bool:
         return not sent
@@ -189,10 +172,13 @@ def is_ada(sent: SentRequest) -> bool:
 LEFT: list[tuple[Callable[[EvalAPI], object], str]] = [
     (lambda api: api.reply("Hello, Ada"), "'Hello, Ada'"),
     (lambda api: api.reply("x" * 100, when="Ada"), f"'{'x' * 39}..., when='Ada'"),
-    (lambda api: api.reply(tool_calls=[{"name": "a"}, {"name": "b"}]), "tool_calls=[a, b]"),
-    (lambda api: api.reply("a", tool_calls=[{"name": "a"}]), "'a', tool_calls=[a]"),
+    (
+        lambda api: api.reply(tool_calls=[{"name": "a"}, {"name": "b"}]),
+        "tool_calls=({'name': 'a', 'arguments': {}}, {'name'...",
+    ),
+    (lambda api: api.reply("a", tool_calls=[{"name": "a"}]), "'a', tool_calls=({'name': 'a', 'arguments': {}},)"),
     (lambda api: api.reply(json={"a": 1}, usage={"input_tokens": 3}), "json={'a': 1}, usage={'input_tokens': 3}"),
-    (lambda api: api.reply(error=429, when=is_ada), f"error=429, when=is_ada (line {is_ada.__code__.co_firstlineno})"),
+    (lambda api: api.reply(error=429, when=is_ada), "error=429, when=is_ada"),
     (lambda api: api.reply(finish_reason="length", when=Matcher()), "finish_reason='length', when=Matcher"),
 ]
 
