@@ -1,7 +1,8 @@
 """The pool of a live run: up to N requests in flight at once, each in a thread, in the order of the run.
 
 It is not a `ThreadPoolExecutor`, which joins its threads when the interpreter exits: one request that hangs would hold
-up Ctrl-C until its timeout. These threads are daemons.
+up Ctrl-C until its timeout. These threads are daemons. Where nothing is sent, or a test may not be over when it is
+sent, `CallingThread` takes its place.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import bisect
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from pytest_chatprompt.capture.live_capture import uncaptured
 from pytest_chatprompt.errors import RequestCancelledError
-from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, use_context
+from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, current_context, use_context
 
 T = TypeVar("T")
 
@@ -107,10 +110,10 @@ class RequestPool:
         """How many jobs wait for a thread."""
         return len(self._queue)
 
-    def wait_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
-        """Wait as long as something goes on, which only the start or the end of a job changes, or for some time."""
+    def wait_until(self, is_over: Callable[[], object], seconds: float) -> bool:
+        """Wait for what only the start or the end of a job changes; gives whether it came in time."""
         with self._lock:
-            self._something_changed.wait_for(lambda: not goes_on(), seconds)
+            return bool(self._something_changed.wait_for(is_over, seconds))
 
     def pause(self) -> None:
         """Wait for the jobs that are running, and start no other until `resume`."""
@@ -173,3 +176,36 @@ class RequestPool:
             job.future.set_exception(error)
         else:
             job.future.set_result(result)
+
+
+class CallingThread:
+    """Runs jobs one after the other, in the thread that waits for them.
+
+    Args:
+        context: in which they send; `None` for that of the thread.
+    """
+
+    concurrency = 1
+
+    def __init__(self, context: SendContext | None = None) -> None:
+        self._context = context
+        self._jobs: deque[Callable[[], None]] = deque()
+
+    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:  # noqa: ARG002 - that of the pool
+        """Run a job when somebody waits for it."""
+        future: RequestFuture[T] = RequestFuture()
+        self._jobs.append(partial(self._run, job, future))
+        return future
+
+    def wait_until(self, is_over: Callable[[], object]) -> None:
+        """Run jobs until something is true."""
+        while not is_over():
+            self._jobs.popleft()()
+
+    def _run(self, job: Callable[[], T], future: RequestFuture[T]) -> None:
+        with use_context(self._context or current_context()):
+            try:
+                future.set_result(job())
+            except Exception as error:
+                # What else is raised ends the test now.
+                future.set_exception(error)

@@ -7,7 +7,7 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult
 
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -101,11 +101,9 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
     )
 
 
-def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
+def judge_results(votes: Iterable[JudgeVote]) -> tuple[ResponseResult, ...]:
     """The records of what a judge replied about an answer."""
-    return tuple(
-        response_result(vote.response, vote.is_replayed) for each in votes for vote in each if vote.response is not None
-    )
+    return tuple(response_result(vote.response, vote.is_replayed) for vote in votes if vote.response is not None)
 
 
 def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.grading.grade import GradedCheck
-    from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
     from pytest_chatprompt.snapshots.diff import Comparison
@@ -129,7 +129,7 @@ class Notes:
     exchange: Exchange | None = None
     data: Any = None
     answer: LiveResponse | None = None
-    votes: Votes = ()
+    votes: tuple[JudgeVote, ...] = ()
     repeats: RepeatsResult | None = None
     case: EvalCase | None = None
     graded: list[GradedCheck] = field(default_factory=list)
@@ -179,12 +179,14 @@ class EvalItem(pytest.Function):
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
-        finish: grades its answer, in place of its test function; `None` but for then.
+        answers: those that it has waited for, while they are graded.
+        finish: grades them, in place of its test function; `None` but for then.
         grading: gets its answer; `None` but while it is graded.
     """
 
     snapshot_stem: str
     awaits_answer = False
+    answers: CaseAnswers | None = None
     finish: Callable[[], None] | None = None
     grading: Any = None
 

@@ -11,11 +11,11 @@ import itertools
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from _pytest.logging import caplog_records_key
@@ -26,8 +26,8 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
-from pytest_chatprompt.live.pool import RequestFuture, RequestPool
+from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
+from pytest_chatprompt.live.pool import CallingThread, RequestPool
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.reports.terminal import write_line
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
 
-T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
@@ -144,14 +143,15 @@ class LiveRun:
         held, self._next = self._next or _HeldItem(item), None
         held.reports = reports
         if held.case is not None and all(report.passed for report in reports):
-            held.answers = CaseAnswers(self.pool, next(self._orders), held.case, self._router)
+            held.answers = CaseAnswers(held.case, self.pool, self.wait_until, self._router, next(self._orders))
+            held.answers.start()
         self._held.append(held)
 
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
         item = held.item
         _, call, teardown = held.reports
-        item.awaits_answer = False
+        item.awaits_answer, item.answers = False, answers
         try:
             if held.asks:
                 held.reports = runtestprotocol(item, log=False, nextitem=following)
@@ -166,7 +166,7 @@ class LiveRun:
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
         finally:
-            item.finish, item.funcargs = None, {}
+            item.finish, item.answers, item.funcargs = None, None, {}
             answers.abandon()
         graded = held.reports[1]
         graded.duration = call.duration + max(graded.duration, answers.seconds)
@@ -189,7 +189,7 @@ class LiveRun:
             if must_wait or self._is_first_ready():
                 self._log(self._held[0], nextitem)
             elif self.pool.waiting >= self._concurrency:
-                self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._is_first_ready())
+                self.wait_until(lambda: self.pool.waiting < self._concurrency or self._is_first_ready())
             else:
                 return
 
@@ -268,49 +268,19 @@ class LiveRun:
         self._next = _HeldItem(item, case, finish, asks, item.funcargs)
         return True
 
-    def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
-        """The answers that an item waits for, in its second pass; `None` in its first one."""
-        graded = self._graded
-        answers = graded.answers if graded is not None and graded.item is item else None
-        if answers is not None:
-            check_sent(answers.case.place, compared, answers.case.compared)
-        return answers
-
     def router_here(self) -> LiveCaptureRouter:
         """What captures the requests that this thread is about to send, while its test runs."""
         self.pool.resume()
         return self._router
 
-    def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
-        """An answer that has come, once its votes have come too."""
-        __tracebackhide__ = True
-        for vote in answers.votes.get(number, ()):
-            self.wait_for_first([vote])
-        return answers.judged(number)
-
     # --- waiting
 
-    def wait_for_first(self, futures: Iterable[RequestFuture[T]]) -> set[RequestFuture[T]]:
-        """Wait until at least one of some requests has ended; a test that ends meanwhile ends all of them."""
-        futures = list(futures)
-        try:
-            self._wait_while(lambda: not any(future.done() for future in futures))
-        except BaseException:
-            # Such as pytest-timeout.
-            for future in futures:
-                future.abandon()
-            raise
-        return {future for future in futures if future.done()}
-
-    def _wait_while(self, goes_on: Callable[[], bool]) -> None:
-        """Wait, and show now and then that it does."""
+    def wait_until(self, is_over: Callable[[], object]) -> None:
+        """Wait for what the requests in flight change, and show now and then that it does."""
         self.pool.resume()
         try:
-            while goes_on():
-                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                self.pool.wait_while(goes_on, seconds)
-                if goes_on() and time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
-                    self._show_progress()
+            while not self.pool.wait_until(is_over, max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)):
+                self._show_progress()
         except (KeyboardInterrupt, pytest.exit.Exception):
             # All at once: a thread whose request ends would begin with the next one.
             self.cancel()
@@ -355,10 +325,10 @@ class LiveRun:
     def _record_early_answers(self) -> int:
         """Record the answers that have come and were not graded; gives how many were recorded."""
         held = [each.answers for each in self._held if each.answers is not None]
-        wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
+        wait([future for answers in held for future in answers.futures()], _LAST_REPLIES_SECONDS)
         count = 0
         for answers in held:
-            count += record_answers(answers.case, answers.arrived(), self._router.redactor)
+            count += record_answers(answers, self._router.redactor)
         return count
 
     def _stop(self) -> None:
@@ -386,6 +356,19 @@ class _TwoPasses:
             return None
         self._live_run.run_item(item, nextitem)
         return True
+
+
+def answers_in_test(config: pytest.Config, case: LiveCase, api: EvalAPI) -> CaseAnswers:
+    """The answers of a case that are got while its test runs, in its thread; only recorded ones if the run sends none.
+
+    What child processes send to the server of `api` counts as sent by the case.
+    """
+    live_run: LiveRun | None = config.pluginmanager.getplugin(LIVE_RUN)
+    if live_run is None:
+        thread, router = CallingThread(SendContext(is_offline=True)), None
+    else:
+        thread, router = CallingThread(), live_run.router_here()
+    return CaseAnswers(case, thread, thread.wait_until, router, api=api)
 
 
 def show_request(config: pytest.Config, provider: Provider, request: ProviderRequest, api: EvalAPI) -> Exchange:

@@ -27,7 +27,7 @@ from pytest_chatprompt.wording import count, dollars
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
 
 
 # The properties of a repeated case in its report, without the prefix that all of them have.
@@ -82,9 +82,9 @@ def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dic
     return numbers
 
 
-def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
+def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
     """Put into the user properties of a case what its judge used, but for what was replayed."""
-    sent = [vote.response for each in votes for vote in each if vote.response is not None and not vote.is_replayed]
+    sent = [vote.response for vote in votes if vote.response is not None and not vote.is_replayed]
     if not sent:
         return
     properties: dict[str, Any] = {

@@ -105,7 +105,7 @@ def test_ctrl_c_starts_none_of_the_requests_that_wait(
         wait_until(lambda: len(server.requests) >= 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pytest_chatprompt.live.pool.RequestPool.wait_while", interrupted)
+    monkeypatch.setattr("pytest_chatprompt.live.pool.RequestPool.wait_until", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run("--chatprompt-live", "--chatprompt-concurrency=3")
     server.stall.set()
