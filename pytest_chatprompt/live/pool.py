@@ -8,13 +8,10 @@ sent, `CallingThread` takes its place.
 from __future__ import annotations
 
 import bisect
-import itertools
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 from pytest_chatprompt.capture.live_capture import uncaptured
@@ -25,11 +22,30 @@ T = TypeVar("T")
 
 
 class RequestFuture(Future[T]):
-    """The future of a job that sends requests, which can be ended while the job runs."""
+    """A job that sends requests, and its future; it can be ended while it runs.
 
-    def __init__(self) -> None:
+    Args:
+        order: jobs of a lower one start first.
+    """
+
+    def __init__(self, order: int, job: Callable[[], T]) -> None:
         super().__init__()
+        self.order = order
         self.cancellation = Cancellation()
+        self._job = job
+
+    def run(self, context: SendContext) -> None:
+        """Run the job in this thread, unless it is cancelled."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            # A capture that another thread has open takes what threads without one send.
+            with use_context(context), uncaptured():
+                result = self._job()
+        except BaseException as error:
+            self.set_exception(error)
+        else:
+            self.set_result(result)
 
     def abandon(self) -> None:
         """Give up the result: a job that waits does not start, and the requests of one that runs end."""
@@ -54,14 +70,6 @@ def result_of(future: Future[T]) -> T:
     return future.result()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Job:
-    order: int
-    ticket: int
-    run: Callable[[], Any] = field(compare=False)
-    future: RequestFuture[Any] = field(compare=False)
-
-
 class RequestPool:
     """Runs jobs in threads.
 
@@ -69,18 +77,15 @@ class RequestPool:
         concurrency: how many jobs may run at once, at least 1.
 
     Attributes:
-        in_flight: how many jobs are running.
         finished: how many jobs have ended.
     """
 
     def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.concurrency = concurrency
-        self.in_flight = 0
         self.finished = 0
         self._budget = budget
-        self._queue: list[_Job] = []
+        self._queue: list[RequestFuture[Any]] = []
         self._running: set[RequestFuture[Any]] = set()
-        self._tickets = itertools.count()
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
@@ -92,18 +97,23 @@ class RequestPool:
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
         """Run a job as soon as a thread is free, those of a lower `order` first; a cancelled pool runs none."""
-        future: RequestFuture[T] = RequestFuture()
+        future = RequestFuture(order, job)
         with self._lock:
             if self.is_cancelled:
                 future.end_unsent()
                 return future
-            bisect.insort(self._queue, _Job(order, next(self._tickets), job, future))
+            bisect.insort(self._queue, future, key=lambda each: each.order)
             if len(self._threads) < min(self.concurrency, self.in_flight + len(self._queue)):
                 name = f"chatprompt-{len(self._threads)}"
                 self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
                 self._threads[-1].start()
             self._job_is_ready.notify()
         return future
+
+    @property
+    def in_flight(self) -> int:
+        """How many jobs are running."""
+        return len(self._running)
 
     @property
     def waiting(self) -> int:
@@ -135,8 +145,8 @@ class RequestPool:
         """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
         with self._lock:
             self.is_cancelled = True
-            for job in self._queue:
-                job.future.end_unsent()
+            for future in self._queue:
+                future.end_unsent()
             self._queue.clear()
             for future in self._running:
                 future.abandon()
@@ -149,33 +159,19 @@ class RequestPool:
                 self._job_is_ready.wait_for(lambda: self.is_cancelled or (self._queue and not self._is_paused))
                 if self.is_cancelled:
                     return
-                job = self._queue.pop(0)
-                self.in_flight += 1
-                self._running.add(job.future)
+                future = self._queue.pop(0)
+                self._running.add(future)
                 self._something_changed.notify_all()
             try:
-                if job.future.set_running_or_notify_cancel():
-                    self._run(job)
+                future.run(SendContext(cancellation=future.cancellation, budget=self._budget, order=future.order))
             finally:
                 with self._lock:
-                    self._running.discard(job.future)
-                    self.in_flight -= 1
+                    self._running.discard(future)
                     self.finished += 1
                     # This thread takes the next job itself.
                     self._something_changed.notify_all()
             # Its answer would be kept until the next job comes.
-            del job
-
-    def _run(self, job: _Job) -> None:
-        context = SendContext(cancellation=job.future.cancellation, budget=self._budget, order=job.order)
-        try:
-            # A capture that another thread has open takes what threads without one send.
-            with use_context(context), uncaptured():
-                result = job.run()
-        except BaseException as error:
-            job.future.set_exception(error)
-        else:
-            job.future.set_result(result)
+            del future
 
 
 class CallingThread:
@@ -189,23 +185,20 @@ class CallingThread:
 
     def __init__(self, context: SendContext | None = None) -> None:
         self._context = context
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._queue: deque[RequestFuture[Any]] = deque()
 
-    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:  # noqa: ARG002 - that of the pool
+    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
         """Run a job when somebody waits for it."""
-        future: RequestFuture[T] = RequestFuture()
-        self._jobs.append(partial(self._run, job, future))
+        future = RequestFuture(order, job)
+        self._queue.append(future)
         return future
 
     def wait_until(self, is_over: Callable[[], object]) -> None:
         """Run jobs until something is true."""
         while not is_over():
-            self._jobs.popleft()()
-
-    def _run(self, job: Callable[[], T], future: RequestFuture[T]) -> None:
-        with use_context(self._context or current_context()):
-            try:
-                future.set_result(job())
-            except Exception as error:
-                # What else is raised ends the test now.
-                future.set_exception(error)
+            future = self._queue.popleft()
+            future.run(self._context or current_context())
+            error = future.exception()
+            if not isinstance(error, Exception | None):
+                # It ends the test now.
+                raise error
