@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from _pytest.logging import caplog_records_key
-from _pytest.runner import call_and_report, get_reraise_exceptions, runtestprotocol
+from _pytest.runner import call_and_report, runtestprotocol
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -87,21 +87,16 @@ class LiveRun:
             self.budget = RunBudget(options.budget_usd)
         # Workers of pytest-xdist share the requests that may be in flight.
         workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
-        self._concurrency = max(options.concurrency // workers, 1)
-        self.pool = RequestPool(self._concurrency, self.budget)
+        self.pool = RequestPool(max(options.concurrency // workers, 1), self.budget)
         self._config = config
         # Captures the requests of providers that cannot prepare them.
         self._router = LiveCaptureRouter(SharedByRun.of(config).redactor)
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
-        # The item that runs its first pass, if it is to be sent after that.
-        self._next: _HeldItem | None = None
-        # The item that runs its second pass.
-        self._graded: _HeldItem | None = None
         # Ends what this thread sends.
         self._cancellation = Cancellation()
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        self._most_held = self._concurrency if self._stops_early else _MOST_HELD
+        self._most_held = self.pool.concurrency if self._stops_early else _MOST_HELD
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher(config, self._stop)
         config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
@@ -124,7 +119,7 @@ class LiveRun:
                 return (yield)
         with use_context(in_budget._replace(cancellation=self._cancellation)), uncaptured():
             result = yield
-        if self._graded is None:
+        if item.answers is None:
             self._log_ready(item.session, nextitem)
         return result
 
@@ -132,17 +127,15 @@ class LiveRun:
         """The first or the second pass of an item."""
         # Without a next test, the fixtures of the session would end before the requests.
         following: Any = nextitem or item.parent
-        if self._graded is not None and self._graded.answers is not None:
-            self._run_again(self._graded, self._graded.answers, following)
+        if item.answers is not None:
+            self._run_again(self._held[0], item.answers, following)
             return
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        self._next = None
-        reports = runtestprotocol(item, log=False, nextitem=following)
-        held, self._next = self._next or _HeldItem(item), None
-        held.reports = reports
-        if held.case is not None and all(report.passed for report in reports):
+        held = self._running = _HeldItem(item)
+        held.reports = runtestprotocol(item, log=False, nextitem=following)
+        if held.case is not None and all(report.passed for report in held.reports):
             held.answers = CaseAnswers(held.case, self.pool, self.wait_until, self._router, next(self._orders))
             held.answers.start()
         self._held.append(held)
@@ -151,7 +144,7 @@ class LiveRun:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
         item = held.item
         _, call, teardown = held.reports
-        item.awaits_answer, item.answers = False, answers
+        item.awaits_answer = False
         try:
             if held.asks:
                 held.reports = runtestprotocol(item, log=False, nextitem=following)
@@ -166,15 +159,14 @@ class LiveRun:
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
         finally:
-            item.finish, item.answers, item.funcargs = None, None, {}
-            answers.abandon()
+            item.finish, item.funcargs = None, {}
         graded = held.reports[1]
         graded.duration = call.duration + max(graded.duration, answers.seconds)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """End the fixtures of the folders and files of other items, before an item is set up again."""
-        if self._graded is not None:
+        if isinstance(item, EvalItem) and item.answers is not None:
             item.session._setupstate.teardown_exact(item)
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
@@ -182,14 +174,14 @@ class LiveRun:
         goes_on = isinstance(nextitem, EvalItem)
         if self._stops_early and any(report.failed for held in self._held for report in held.reports):
             goes_on = False
-        if self.pool.waiting >= self._concurrency:
+        if self.pool.waiting >= self.pool.concurrency:
             self.pool.resume()
         while self._held and not (session.shouldfail or session.shouldstop):
             must_wait = not goes_on or len(self._held) >= self._most_held
             if must_wait or self._is_first_ready():
                 self._log(self._held[0], nextitem)
-            elif self.pool.waiting >= self._concurrency:
-                self.wait_until(lambda: self.pool.waiting < self._concurrency or self._is_first_ready())
+            elif self.pool.waiting >= self.pool.concurrency:
+                self.wait_until(lambda: self.pool.waiting < self.pool.concurrency or self._is_first_ready())
             else:
                 return
 
@@ -200,11 +192,12 @@ class LiveRun:
     def _log(self, held: _HeldItem, nextitem: pytest.Item | None) -> None:
         item = held.item
         if held.answers is not None:
-            self._graded = held
+            item.answers = held.answers
             try:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
             finally:
-                self._graded = None
+                item.answers = None
+                held.answers.abandon()
         # Not before: an answer is recorded if the run ends while it is graded.
         self._held.popleft()
         if nextitem is None and not self._held:
@@ -223,23 +216,16 @@ class LiveRun:
 
     def _end_fixtures(self, held: _HeldItem) -> None:
         """End what is set up for the whole run, with its last item."""
-        item = held.item
-        capture = self._config.pluginmanager.get_plugin("capturemanager")
-        with nullcontext() if capture is None else capture.item_capture("teardown", item):
-            call = pytest.CallInfo.from_call(
-                lambda: item.session._setupstate.teardown_exact(None),
-                when="teardown",
-                reraise=get_reraise_exceptions(self._config),
-            )
-        if call.excinfo is not None:
-            held.reports[-1] = item.ihook.pytest_runtest_makereport(item=item, call=call)
+        held.item.stash[caplog_records_key] = {}
+        report = call_and_report(held.item, "teardown", log=False, nextitem=None)
+        if report.failed:
+            held.reports[-1] = report
 
     @property
     def _worker(self) -> Any:
         """What runs the tests in a worker of pytest-xdist; `None` in other processes."""
-        if not hasattr(self._config, "workerinput"):
-            return None
-        return next(plugin for plugin in self._config.pluginmanager.get_plugins() if hasattr(plugin, "nextitem_index"))
+        plugins = self._config.pluginmanager.get_plugins()
+        return next((plugin for plugin in plugins if hasattr(plugin, "nextitem_index")), None)
 
     # --- what a case asks for
 
@@ -253,7 +239,7 @@ class LiveRun:
         item: EvalItem = request.node
         reason = why_in_its_test(request, case, api)
         if reason is not None:
-            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
+            notes_of(item).not_sent_ahead = reason if self.pool.concurrency > 1 else None
             return False
         if isinstance(case.provider, ChatProvider):
             variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
@@ -265,7 +251,8 @@ class LiveRun:
         asks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls() or item.response_fixtures)
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
-        self._next = _HeldItem(item, case, finish, asks, item.funcargs)
+        held = self._running
+        held.case, held.finish, held.asks, held.funcargs = case, finish, asks, item.funcargs
         return True
 
     def router_here(self) -> LiveCaptureRouter:
