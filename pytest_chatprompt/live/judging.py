@@ -74,14 +74,13 @@ def judge_asks(
         return []
     calls = [(call.function.name, call.function.arguments) for call in response.tool_calls]
     answer = turn_content(TranscriptTurn("assistant", response.text, calls))
-    asks: list[Ask] = []
-    for question, preview in zip(judging.questions, judging.previews, strict=True):
-        for _ in range(question.votes):
-            # Each has its place in the recording before any of them is sent.
-            base_url = getattr(judging.judge, "base_url", None)
-            part = None if recording is None else recording.part(base_url)
-            asks.append(partial(_ask, judging.judge, question, preview, answer, part, send))
-    return asks
+    base_url = getattr(judging.judge, "base_url", None)
+    return [
+        # Each has its place in the recording before any of them is sent.
+        partial(_ask, judging.judge, question, preview, answer, recording and recording.part(base_url), send)
+        for question, preview in zip(judging.questions, judging.previews, strict=True)
+        for _ in range(question.votes)
+    ]
 
 
 def _ask(  # noqa: PLR0913, PLR0917 - what one question takes

@@ -19,7 +19,7 @@ from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
 from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.results.records import CheckResult
 
 
 @dataclass(slots=True)
@@ -49,8 +50,7 @@ class CaseChecks:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
         checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
-        notes = notes_of(item)
-        notes.case, notes.graded = case, checks.graded
+        notes_of(item).checks = checks
         return checks
 
     def grade_request(self, exchange: Exchange) -> None:
@@ -114,6 +114,13 @@ class CaseChecks:
                 problem = f"a check fails by returning False or by an assertion, not by pytest.fail: {error}"
                 graded = GradedCheck(check, subject, None, problem)
             self.graded.append(graded)
+
+    def results(self) -> tuple[CheckResult, ...]:
+        """The records of what the checks said so far."""
+        from pytest_chatprompt.results.records import check_result  # noqa: PLC0415 - most cases pass, and none asks
+
+        with_place = self.item.config.stash.get(all_results_key, False)
+        return tuple(check_result(graded, self.case, with_place=with_place) for graded in self.graded)
 
     def failure(self) -> CheckFailedError | CheckError | None:
         """The error for the checks that do not pass; `None` if all do."""

@@ -19,7 +19,7 @@ from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answers import case_section, check_line
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
 from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _REPR: Final = "<eval_snapshot>"
 
 
+_TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
 
@@ -52,7 +54,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not (is_told or notes.answer or answers or notes.graded):
+    if not (is_told or notes.answer or answers or (notes.checks and notes.checks.graded)):
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
@@ -60,7 +62,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
         representation.reprcrash.message = _message(item, snapshot)
-        result = result.model_copy(update={"error": _error(item, report)})
+        result = result.model_copy(update={"error": error_result(item, report)})
     # Secrets that JSON escapes would not be found when the whole report is cleaned.
     vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
@@ -77,7 +79,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         "path": shown_path(Path(path), item.config.rootpath),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
-        "error": _error(item, report) if report.failed else None,
+        "error": error_result(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
         sent = _sent_by_test(item)
@@ -86,7 +88,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange, answer = notes.exchange, notes.answer
+    exchange = notes.exchange
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -94,25 +96,16 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests),
+        response=answer_result(notes.answer),
         repeats=notes.repeats,
         judge=judge_results(notes.votes),
-        checks=_check_results(item, notes),
+        checks=() if notes.checks is None else notes.checks.results(),
     )
 
 
 def judge_results(votes: Iterable[JudgeVote]) -> tuple[ResponseResult, ...]:
     """The records of what a judge replied about an answer."""
     return tuple(response_result(vote.response, vote.is_replayed) for vote in votes if vote.response is not None)
-
-
-def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:
-    if notes.case is None:
-        return ()
-    from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
-
-    with_place = item.config.stash.get(all_results_key, False)
-    return tuple(check_result(each, notes.case, with_place=with_place) for each in notes.graded)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
@@ -169,16 +162,18 @@ def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
     }
 
 
+def answer_result(answer: LiveResponse | None) -> ResponseResult | None:
+    """The record of the answer to a case."""
+    return None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests)
+
+
 def response_result(response: ProviderResponse, is_replayed: bool, requests: int = 1) -> ResponseResult:
     """The record of an answer."""
     return ResponseResult(
         text=response.text,
         tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
         finish_reason=response.finish_reason,
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cache_read_tokens=response.usage.cache_read_tokens,
-        reasoning_tokens=response.usage.reasoning_tokens,
+        **{name: getattr(response.usage, name) for name in _TOKENS},
         cost_usd=response.cost_usd,
         latency_seconds=response.latency_seconds,
         retries=response.retries,
@@ -187,7 +182,8 @@ def response_result(response: ProviderResponse, is_replayed: bool, requests: int
     )
 
 
-def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
+def error_result(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
+    """The record of why a test failed."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])

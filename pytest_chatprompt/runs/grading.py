@@ -107,11 +107,9 @@ class Grading:
         __tracebackhide__ = True
         try:
             self.answers[number] = self.sent.answer(number)
-        except (BudgetError, RequestCancelledError):
-            # This run broke off the request, or did not send it: that says nothing about the API.
-            raise
         except ProviderError as error:
-            self._errors.append(error)
+            # What this run broke off, or did not send, says nothing about the API.
+            self._errors += [] if isinstance(error, BudgetError | RequestCancelledError) else [error]
             raise
         return self.answers[number]
 

@@ -99,7 +99,6 @@ class LiveRun:
         self._most_held = self.pool.concurrency if self._stops_early else _MOST_HELD
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher(config, self._stop)
-        config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
 
     @classmethod
     def of(cls, config: pytest.Config) -> LiveRun:
@@ -123,13 +122,16 @@ class LiveRun:
             self._log_ready(item.session, nextitem)
         return result
 
-    def run_item(self, item: EvalItem, nextitem: pytest.Item | None) -> None:
-        """The first or the second pass of an item."""
+    @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
+    def pytest_run_pass(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a pass of an eval item in place of pytest, within all that other plugins have around a test."""
+        if not isinstance(item, EvalItem):
+            return None
         # Without a next test, the fixtures of the session would end before the requests.
         following: Any = nextitem or item.parent
         if item.answers is not None:
             self._run_again(self._held[0], item.answers, following)
-            return
+            return True
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -139,6 +141,7 @@ class LiveRun:
             held.answers = CaseAnswers(held.case, self.pool, self.wait_until, self._router, next(self._orders))
             held.answers.start()
         self._held.append(held)
+        return True
 
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
@@ -328,21 +331,6 @@ class LiveRun:
         """Send nothing more, and break off the requests in flight."""
         self.pool.cancel()
         self._cancellation.cancel()
-
-
-class _TwoPasses:
-    """Runs eval items in place of pytest, within all that other plugins have around a test."""
-
-    def __init__(self, live_run: LiveRun) -> None:
-        self._live_run = live_run
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a pass of an eval item."""
-        if not isinstance(item, EvalItem):
-            return None
-        self._live_run.run_item(item, nextitem)
-        return True
 
 
 def answers_in_test(config: pytest.Config, case: LiveCase, api: EvalAPI) -> CaseAnswers:

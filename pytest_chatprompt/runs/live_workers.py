@@ -41,10 +41,6 @@ class StopSignal:
         if report.failed and session is not None and (session.shouldfail or session.shouldstop):
             self._file.touch()
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """Write the file after a SIGINT, or a call of `pytest.exit`."""
-        self._file.touch()
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Write the file before pytest-xdist waits for its workers, for any other end of the run."""

@@ -50,8 +50,6 @@ def record_answers(answers: CaseAnswers, redactor: Redactor) -> int:
     the pass rate.
     """
     case = answers.case
-    if not case.place.mode.records:
-        return 0
     recordings = {
         number: live.recording
         for number, live in answers.arrived().items()

@@ -25,10 +25,9 @@ from pytest_chatprompt.errors import (
     RequestCancelledError,
 )
 from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.results.records import AttemptResult, CheckResult, check_result
+from pytest_chatprompt.results.records import AttemptResult
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
-from pytest_chatprompt.runs.case_results import judge_results, response_result
+from pytest_chatprompt.runs.case_results import answer_result, judge_results
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, is_outage, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable
@@ -38,6 +37,7 @@ from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.runs.case_checks import CaseChecks
 
 _MOST_OF_ANSWER: Final = 240
 
@@ -85,30 +85,43 @@ class RepeatedGrading(Grading):
     def _take(self, number: int) -> None:
         """Get one answer and grade it."""
         __tracebackhide__ = True
+        checks = self.checks and replace(self.checks, graded=[])
+        response: ProviderResponse | None = None
         error: BaseException | None
-        response = result = None
-        checks: tuple[CheckResult, ...] = ()
         try:
-            live = self.get(number)
+            response = self.get(number).response
         except RequestCancelledError:
             raise
         except ProviderError as no_answer:
             error = no_answer
         else:
-            response = live.response
             if not response.is_awaited:
                 return
-            result = response_result(response, live.is_replayed, live.requests)
-            error, checks = self._grade(number, response)
+            error = find_unusable(response) or self._grade(number, response, checks)
         attempt = AttemptResult(
             number=number,
             outcome="passed" if error is None else "error" if is_outage(error) else "failed",
-            response=result,
-            checks=checks,
+            response=answer_result(self.answers.get(number)),
+            checks=() if checks is None else checks.results(),
             judge=judge_results(self.votes.get(number, ())),
             problem="" if error is None else self._describe(error, response),
         )
         self.attempts.append(attempt)
+
+    def _grade(self, number: int, response: ProviderResponse, checks: CaseChecks | None) -> BaseException | None:
+        """Why an answer does not pass; `None` if it does."""
+        __tracebackhide__ = True
+        failure: CheckFailedError | CheckError | None = None
+        if checks is not None:
+            checks.grade_answer(response, self.ask_judge(number, response))
+            failure = checks.failure()
+        try:
+            self.call_hook(response)
+        except ENDED_EARLY:
+            raise
+        except (pytest.fail.Exception, Exception) as error:
+            return error if failure is None else type(failure)(f"{failure}\n\n{self._describe(error, None)}")
+        return failure
 
     def _note(self) -> None:
         if self.attempts:
@@ -117,29 +130,6 @@ class RepeatedGrading(Grading):
             rate = f"{result.passed}/{result.answers}"
             set_properties(self.item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})
         super()._note()
-
-    def _grade(self, number: int, response: ProviderResponse) -> tuple[BaseException | None, tuple[CheckResult, ...]]:
-        """Why an answer does not pass, `None` if it does; and what the checks said."""
-        __tracebackhide__ = True
-        failure: CheckFailedError | CheckError | None = None
-        results: tuple[CheckResult, ...] = ()
-        unusable = find_unusable(response)
-        if unusable is not None:
-            return unusable, ()
-        if self.checks is not None:
-            checks = replace(self.checks, graded=[])
-            checks.grade_answer(response, self.ask_judge(number, response))
-            failure = checks.failure()
-            with_place = self.item.config.stash.get(all_results_key, False)
-            results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
-        try:
-            self.call_hook(response)
-        except ENDED_EARLY:
-            raise
-        except (pytest.fail.Exception, Exception) as error:
-            both = failure and failure.__class__(f"{failure}\n\n{self._describe(error, None)}")
-            return both or error, results
-        return failure, results
 
     def _describe(self, error: BaseException, response: ProviderResponse | None) -> str:
         """Why an answer does not pass, and the answer if that does not show it."""

@@ -101,9 +101,10 @@ class CaseRun:
         self.exchange = self._capture()
         if self.checks is not None:
             self.judging = self.checks.show_judging(self.request, self.provider_request, self.api.redactor)
-        # They are set up, unless the project overrides `eval_snapshot`, which asks for them.
-        is_set_up = MASKS_FIXTURE in self.item.funcargs
-        masks = self.item.funcargs[MASKS_FIXTURE] if is_set_up else self.request.getfixturevalue(MASKS_FIXTURE)
+        masks = self.item.funcargs.get(MASKS_FIXTURE)
+        if masks is None:
+            # The project overrides `eval_snapshot`, which asks for them.
+            masks = self.request.getfixturevalue(MASKS_FIXTURE)
         self.masks = Masks.from_mapping(masks)
 
     def _capture(self) -> Exchange:

@@ -40,7 +40,6 @@ run_notes_key: Final[pytest.StashKey[list[str]]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
 pruned_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _COST: Final = "cost_usd"
-_NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
 _JUDGE: Final = "judge_"
 
 
@@ -55,11 +54,10 @@ def add_usage(
     properties: dict[str, Any] = {"provider": provider_name, "retries": retries}
     if requests:
         properties["requests"] = requests
-    for key, values in _numbers(outcomes).items():
-        if len(outcomes) > 1:
-            properties[key] = values
-        elif isinstance(outcomes[0], ProviderResponse):
-            properties[key] = values[0]
+    if len(outcomes) > 1:
+        properties |= _numbers(outcomes)
+    elif isinstance(outcomes[0], ProviderResponse):
+        properties |= {key: number for key, (number,) in _numbers(outcomes).items()}
     reason = notes_of(item).not_sent_ahead
     if reason is not None:
         properties["not_sent_ahead"] = reason
@@ -68,18 +66,18 @@ def add_usage(
 
 def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dict[str, list[Any]]:
     """The tokens, latencies and costs of responses; without costs if none is known."""
-    numbers: dict[str, list[Any]] = {key: [] for key in (*_NUMBERS, _COST)}
-    for outcome in outcomes:
-        # In place of an error one of which nothing is known.
-        response = outcome if isinstance(outcome, ProviderResponse) else ProviderResponse(text="")
-        usage, latency = response.usage, response.latency_seconds
-        seconds = None if latency is None else round(latency, 3)
-        known = (usage.input_tokens, usage.output_tokens, seconds, response.cost_usd)
-        for values, number in zip(numbers.values(), known, strict=True):
-            values.append(UNKNOWN if number is None else number)
+    # In place of an error a response of which nothing is known.
+    responses = [each if isinstance(each, ProviderResponse) else ProviderResponse(text="") for each in outcomes]
+    latencies = [response.latency_seconds for response in responses]
+    numbers: dict[str, list[Any]] = {
+        "input_tokens": [response.usage.input_tokens for response in responses],
+        "output_tokens": [response.usage.output_tokens for response in responses],
+        "latency_seconds": [None if seconds is None else round(seconds, 3) for seconds in latencies],
+        _COST: [response.cost_usd for response in responses],
+    }
     if not any(map(_is_number, numbers[_COST])):
         del numbers[_COST]
-    return numbers
+    return {key: [UNKNOWN if number is None else number for number in known] for key, known in numbers.items()}
 
 
 def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
@@ -132,15 +130,6 @@ def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     item.user_properties[:] = [*kept, *named.items()]
 
 
-_RECORDING_KEYS: Final = (
-    "replayed",
-    "sent",
-    "unused_recorded",
-    "unanswered",
-    "saved_input_tokens",
-    "saved_output_tokens",
-    "late_difference",
-)
 _SHOWN_TESTS: Final = 3
 # What tests of your own code sent, in a row of its own.
 OWN_CODE: Final = "own code"
@@ -213,26 +202,33 @@ class UsageSummary:
 
     def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
         """How much was replayed, what that saved, and which recorded replies no request asked for."""
-        totals = {key: sum(test.get(key, 0) for test in self._tests) for key in _RECORDING_KEYS}
-        some = {key: _some([test["nodeid"] for test in self._tests if test.get(key)]) for key in _RECORDING_KEYS}
-        if totals["replayed"] or (totals["sent"] and self.replays):
-            saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
-            sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
-            yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
-        if totals["unused_recorded"] > pruned:
+        if self._total("replayed") or (self._total("sent") and self.replays):
+            saved = f"{self._total('saved_input_tokens')} input and {self._total('saved_output_tokens')} output tokens"
+            sent = f", {_count(self._total('sent'), 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{_count(self._total('replayed'), 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
+        if self._total("unused_recorded") > pruned:
             yield (
-                f"{_count(totals['unused_recorded'], 'recorded reply', 'recorded replies')} that no request asked for, "
-                f"in {some['unused_recorded']}; to remove what a run of all tests does not need: "
+                f"{_count(self._total('unused_recorded'), 'recorded reply', 'recorded replies')} that no request asked for, "
+                f"in {self._some('unused_recorded')}; to remove what a run of all tests does not need: "
                 "pytest --chatprompt-replay --chatprompt-remove-unused"
             )
-        if totals["unanswered"]:
-            requests = f"{count(totals['unanswered'], 'request')}, in {some['unanswered']}"
+        if self._total("unanswered"):
+            requests = f"{count(self._total('unanswered'), 'request')}, in {self._some('unanswered')}"
             yield f"Not recorded, because no complete reply of at most 64 MiB came: {requests}."
-        if totals["late_difference"]:
+        if self._total("late_difference"):
             yield (
-                f"After the first real reply, {count(totals['late_difference'], 'test')} sent something other than the "
-                f"snapshot shows, which may hold that reply: {some['late_difference']}."
+                f"After the first real reply, {count(self._total('late_difference'), 'test')} sent something other than the "
+                f"snapshot shows, which may hold that reply: {self._some('late_difference')}."
             )
+
+    def _total(self, key: str) -> int:
+        return sum(test.get(key, 0) for test in self._tests)
+
+    def _some(self, key: str) -> str:
+        """The first few tests that have a number."""
+        node_ids = [test["nodeid"] for test in self._tests if test.get(key)]
+        shown = ", ".join(node_ids[:_SHOWN_TESTS])
+        return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
 
     def _table(self) -> Iterator[tuple[str, ...]]:
         """A row for each provider, and one for the judges, below the names of the columns."""
@@ -283,12 +279,6 @@ def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
 
 def _count(number: int, noun: str, nouns: str) -> str:
     return f"{number} {noun if number == 1 else nouns}"
-
-
-def _some(node_ids: list[str]) -> str:
-    """The first few of a list."""
-    shown = ", ".join(node_ids[:_SHOWN_TESTS])
-    return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
 
 
 def total(numbers: Sequence[Any], show: Callable[[Any], str]) -> str:

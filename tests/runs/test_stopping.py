@@ -172,7 +172,7 @@ def test_a_stop_watcher_calls_once_and_ends(tmp_path: Path) -> None:
     closed = StopWatcher(config, lambda: calls.append("closed"))
     closed.close()
     signal_of_controller = StopSignal(config.workerinput["testrunuid"])
-    signal_of_controller.pytest_keyboard_interrupt()
+    signal_of_controller.pytest_sessionfinish()
     wait_until(lambda: calls)
     watcher.close()
     signal_of_controller.pytest_unconfigure()
