@@ -202,23 +202,25 @@ class UsageSummary:
 
     def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
         """How much was replayed, what that saved, and which recorded replies no request asked for."""
-        if self._total("replayed") or (self._total("sent") and self.replays):
+        replayed, sent, unused = map(self._total, ("replayed", "sent", "unused_recorded"))
+        if replayed or (sent and self.replays):
             saved = f"{self._total('saved_input_tokens')} input and {self._total('saved_output_tokens')} output tokens"
-            sent = f", {_count(self._total('sent'), 'request was', 'requests were')} sent" if self.is_live else ""
-            yield f"{_count(self._total('replayed'), 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
-        if self._total("unused_recorded") > pruned:
+            also = f", {_count(sent, 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{_count(replayed, 'reply was', 'replies were')} replayed, which saved {saved}{also}."
+        if unused > pruned:
             yield (
-                f"{_count(self._total('unused_recorded'), 'recorded reply', 'recorded replies')} that no request asked for, "
-                f"in {self._some('unused_recorded')}; to remove what a run of all tests does not need: "
+                f"{_count(unused, 'recorded reply', 'recorded replies')} that no request asked for, in "
+                f"{self._some('unused_recorded')}; to remove what a run of all tests does not need: "
                 "pytest --chatprompt-replay --chatprompt-remove-unused"
             )
-        if self._total("unanswered"):
-            requests = f"{count(self._total('unanswered'), 'request')}, in {self._some('unanswered')}"
+        unanswered, late = map(self._total, ("unanswered", "late_difference"))
+        if unanswered:
+            requests = f"{count(unanswered, 'request')}, in {self._some('unanswered')}"
             yield f"Not recorded, because no complete reply of at most 64 MiB came: {requests}."
-        if self._total("late_difference"):
+        if late:
             yield (
-                f"After the first real reply, {count(self._total('late_difference'), 'test')} sent something other than the "
-                f"snapshot shows, which may hold that reply: {self._some('late_difference')}."
+                f"After the first real reply, {count(late, 'test')} sent something other than the snapshot shows, which "
+                f"may hold that reply: {self._some('late_difference')}."
             )
 
     def _total(self, key: str) -> int:
