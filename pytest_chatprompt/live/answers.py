@@ -180,13 +180,8 @@ class CaseAnswers:
             while True:
                 ends = is_certain() and len(given) >= self._recorded
                 if ends:
-                    for future in self._futures.values():
-                        future.cancel()
-                waiting = [
-                    number
-                    for number, future in self._futures.items()
-                    if number not in given and not (ends and future.cancelled())
-                ]
+                    self._futures = {number: each for number, each in self._futures.items() if not each.cancel()}
+                waiting = [number for number in self._futures if number not in given]
                 if not waiting:
                     if ends or not self._left:
                         return

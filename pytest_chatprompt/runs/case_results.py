@@ -62,7 +62,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
         representation.reprcrash.message = _message(item, snapshot)
-        result = result.model_copy(update={"error": error_result(item, report)})
+        result = result.model_copy(update={"error": _error(item, report)})
     # Secrets that JSON escapes would not be found when the whole report is cleaned.
     vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
@@ -79,7 +79,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         "path": shown_path(Path(path), item.config.rootpath),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
-        "error": error_result(item, report) if report.failed else None,
+        "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
         sent = _sent_by_test(item)
@@ -182,8 +182,7 @@ def response_result(response: ProviderResponse, is_replayed: bool, requests: int
     )
 
 
-def error_result(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
-    """The record of why a test failed."""
+def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
@@ -20,7 +19,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
-from pytest_chatprompt.runs.item import EvalItem
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import total
 from pytest_chatprompt.wording import count, dollars
@@ -69,14 +68,17 @@ class EstimatedRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Run an item up to where it is estimated, and count why some cannot be in place of reporting them."""
-        for report in runtestprotocol(item, log=False, nextitem=nextitem):
-            if report.failed:
-                # Most cases can.
-                from pytest_chatprompt.runs.case_results import error_result  # noqa: PLC0415
-
-                message = error_result(item, report).message
-                self._problems[SharedByRun.of(self.config).redactor.redact(message)] += 1
+        """Set an item up, capture what it sends, and report nothing of that."""
+        try:
+            item.ihook.pytest_runtest_setup(item=item)
+            item.ihook.pytest_runtest_call(item=item)
+        except ENDED_EARLY:
+            # A live run would not send it either.
+            pass
+        except (Exception, pytest.fail.Exception) as error:
+            self._problems[SharedByRun.of(self.config).redactor.redact(first_line(error))] += 1
+        finally:
+            item.ihook.pytest_runtest_teardown(item=item, nextitem=nextitem)
         return True
 
     @classmethod
@@ -106,10 +108,8 @@ class EstimatedRun:
         """Show a row for each provider, and what the numbers mean."""
         write_title(terminalreporter, "-", "estimated cost of the live run")
         rows = [_row(provider, estimates) for provider, estimates in sorted(self._estimates.items())]
-        for line in table_lines([_HEAD, *rows, _row("total", self._all())]):
+        for line in (*table_lines([_HEAD, *rows, _row("total", self._all())]), *self._notes()):
             write_line(terminalreporter, line)
-        for note in self._notes():
-            write_line(terminalreporter, note)
 
     def _all(self) -> list[CostEstimate]:
         return [estimate for estimates in self._estimates.values() for estimate in estimates]

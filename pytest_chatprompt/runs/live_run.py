@@ -112,13 +112,10 @@ class LiveRun:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Run an item, then log what is ready. Before an ordinary test all is: it may change what requests need."""
         # What a test sends in its own thread costs too.
-        in_budget = current_context()._replace(budget=self.budget, order=_FIRST)
-        if not isinstance(item, EvalItem):
-            with use_context(in_budget):
-                return (yield)
-        with use_context(in_budget._replace(cancellation=self._cancellation)), uncaptured():
+        context = current_context()._replace(budget=self.budget, order=_FIRST, cancellation=self._cancellation)
+        with use_context(context), uncaptured():
             result = yield
-        if item.answers is None:
+        if isinstance(item, EvalItem) and item.answers is None:
             self._log_ready(item.session, nextitem)
         return result
 
@@ -307,19 +304,12 @@ class LiveRun:
         notes = self._config.stash[run_notes_key] = []
         if self.budget is not None:
             notes.append(f"Spent {dollars(self.budget.spent_usd)} of the budget of {dollars(self.budget.limit_usd)}.")
-        count = self._record_early_answers()
+        held = [each.answers for each in self._held if each.answers is not None]
+        wait([future for answers in held for future in answers.futures()], _LAST_REPLIES_SECONDS)
+        count = sum(record_answers(answers, self._router.redactor) for answers in held)
         if count:
             answers = "answer, for a case that" if count == 1 else "answers, for cases that"
             notes.append(f"Recorded {count} more {answers} did not run.")
-
-    def _record_early_answers(self) -> int:
-        """Record the answers that have come and were not graded; gives how many were recorded."""
-        held = [each.answers for each in self._held if each.answers is not None]
-        wait([future for answers in held for future in answers.futures()], _LAST_REPLIES_SECONDS)
-        count = 0
-        for answers in held:
-            count += record_answers(answers, self._router.redactor)
-        return count
 
     def _stop(self) -> None:
         """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""

@@ -172,13 +172,11 @@ class UsageSummary:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider."""
-        table = list(self._table())
-        notes = list(self._notes(terminalreporter.config))
-        has_rows = len(table) > 1
-        if not has_rows and not notes:
-            return
-        write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
-        for line in (*(table_lines(table) if has_rows else ()), *notes):
+        head, *rows = self._table()
+        lines = [*(table_lines([head, *rows]) if rows else ()), *self._notes(terminalreporter.config)]
+        if lines:
+            write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
+        for line in lines:
             write_line(terminalreporter, line)
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
@@ -219,8 +217,8 @@ class UsageSummary:
             yield f"Not recorded, because no complete reply of at most 64 MiB came: {requests}."
         if late:
             yield (
-                f"After the first real reply, {count(late, 'test')} sent something other than the snapshot shows, which "
-                f"may hold that reply: {self._some('late_difference')}."
+                f"After the first real reply, {count(late, 'test')} sent something other than the snapshot shows, "
+                f"which may hold that reply: {self._some('late_difference')}."
             )
 
     def _total(self, key: str) -> int:

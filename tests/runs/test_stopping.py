@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.runs.live_workers import StopSignal, StopWatcher
+from pytest_chatprompt.runs.live_workers import LiveWorkers, StopWatcher
 from tests.forked_pytest import PytestProcess
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 from tests.runs.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
@@ -171,7 +171,7 @@ def test_a_stop_watcher_calls_once_and_ends(tmp_path: Path) -> None:
     watcher = StopWatcher(config, lambda: calls.append("stop"))
     closed = StopWatcher(config, lambda: calls.append("closed"))
     closed.close()
-    signal_of_controller = StopSignal(config.workerinput["testrunuid"])
+    signal_of_controller = LiveWorkers(config.workerinput["testrunuid"])
     signal_of_controller.pytest_sessionfinish()
     wait_until(lambda: calls)
     watcher.close()
