@@ -47,11 +47,6 @@ class _Account:
     def mean(self) -> float:
         return self.spent / self.answered if self.answered else 0.0
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether its first request is in flight, so that the cost of one is not known yet."""
-        return not self.answered and self.in_flight > 0
-
 
 class RunBudget:
     """What all requests of a run may cost together, in US dollars; the limit is above 0."""
@@ -115,7 +110,8 @@ class RunBudget:
             # A first request goes as long as anything is left.
             is_left = self._spent() + reserved < self.limit_usd - _TOLERANCE
         if is_left:
-            return not (waits and self._ending and account.is_unknown)
+            # The cost of one is not known as long as the first is in flight.
+            return not (waits and self._ending and account.in_flight and not account.answered)
         if waits and self._ending:
             return False
         raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self._spent())} so far")

@@ -98,14 +98,14 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=answer_result(notes.answer),
         repeats=notes.repeats,
-        judge=judge_results(notes.votes),
+        judge=response_results(notes.votes),
         checks=() if notes.checks is None else notes.checks.results(),
     )
 
 
-def judge_results(votes: Iterable[JudgeVote]) -> tuple[ResponseResult, ...]:
-    """The records of what a judge replied about an answer."""
-    return tuple(response_result(vote.response, vote.is_replayed) for vote in votes if vote.response is not None)
+def response_results(answers: Iterable[JudgeVote | ModelAnswer]) -> tuple[ResponseResult, ...]:
+    """The records of what a judge, or any model, replied, where it did."""
+    return tuple(response_result(each.response, each.is_replayed) for each in answers if each.response is not None)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
@@ -141,25 +141,20 @@ def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
 
 def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
     """The records of what models answered to an ordinary test: together, and one by one."""
-    given = [(answer.response, answer.is_replayed) for answer in answers if answer.response is not None]
-    if not given:
+    results = response_results(answers)
+    if not results:
         return {}
-    from pytest_chatprompt.capture.recording.model_answers import summed, summed_usage  # noqa: PLC0415
-
-    responses = [response for response, _ in given]
-    together = ProviderResponse(
-        text="\n\n".join(filter(None, (response.text for response in responses))),
-        finish_reason=responses[-1].finish_reason,
-        usage=summed_usage(responses),
-        tool_calls=tuple(call for response in responses for call in response.tool_calls),
-        cost_usd=summed([response.cost_usd for response in responses]),
-        latency_seconds=summed([response.latency_seconds for response in responses]),
-    )
-    is_replayed = all(answer.is_replayed for answer in answers)
-    return {
-        "response": response_result(together, is_replayed, len(answers)),
-        "answers": tuple(response_result(*each) for each in given),
+    sums: dict[str, Any] = {}
+    for name in (*_TOKENS, "cost_usd", "latency_seconds"):
+        amounts = [getattr(result, name) for result in results]
+        sums[name] = None if None in amounts else sum(amounts)
+    together = {
+        "text": "\n\n".join(filter(None, (result.text for result in results))),
+        "tool_calls": tuple(call for result in results for call in result.tool_calls),
+        "requests": len(answers),
+        "is_replayed": all(answer.is_replayed for answer in answers),
     }
+    return {"response": results[-1].model_copy(update=sums | together), "answers": results}
 
 
 def answer_result(answer: LiveResponse | None) -> ResponseResult | None:

@@ -111,8 +111,9 @@ class LiveRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Run an item, then log what is ready. Before an ordinary test all is: it may change what requests need."""
-        # What a test sends in its own thread costs too.
-        context = current_context()._replace(budget=self.budget, order=_FIRST, cancellation=self._cancellation)
+        # Each request of an ordinary test has a cancellation of its own: it may send several at once.
+        cancellation = self._cancellation if isinstance(item, EvalItem) else None
+        context = current_context()._replace(budget=self.budget, order=_FIRST, cancellation=cancellation)
         with use_context(context), uncaptured():
             result = yield
         if isinstance(item, EvalItem) and item.answers is None:

@@ -27,7 +27,7 @@ from pytest_chatprompt.errors import (
 from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.results.records import AttemptResult
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
-from pytest_chatprompt.runs.case_results import answer_result, judge_results
+from pytest_chatprompt.runs.case_results import answer_result, response_results
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, is_outage, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable
@@ -103,7 +103,7 @@ class RepeatedGrading(Grading):
             outcome="passed" if error is None else "error" if is_outage(error) else "failed",
             response=answer_result(self.answers.get(number)),
             checks=() if checks is None else checks.results(),
-            judge=judge_results(self.votes.get(number, ())),
+            judge=response_results(self.votes.get(number, ())),
             problem="" if error is None else self._describe(error, response),
         )
         self.attempts.append(attempt)

@@ -156,19 +156,6 @@ class UsageSummary:
         if usage and report.when == "teardown":
             self._tests.append({**usage, "nodeid": report.nodeid})
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Add the totals to JUnit's XML, which pytest writes when the session finishes."""
-        # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
-        plugins = session.config.pluginmanager.get_plugins()
-        xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
-        if xml is None:
-            return
-        (_, *names), *rows = self._table()
-        for row in rows:
-            for name, value in zip(names, row[1:], strict=True):
-                xml.add_global_property(f"{PREFIX}{row[0]}_{name}".replace(" ", "_"), value)
-
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider."""
