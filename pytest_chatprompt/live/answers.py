@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 class LiveResponse(NamedTuple):
-    """A response, and whether it was sent or replayed.
-
-    Args:
-        recording: what was replayed and recorded, for the judge too; `None` if the run does neither.
-        is_replayed: whether it was recorded earlier, and nothing was sent for it.
-    """
+    """A response, with the recording of it and of what its judge says, if the run replays or records."""
 
     response: ProviderResponse
     recording: OpenRecording | None
@@ -45,8 +40,6 @@ class LiveCase:
     """What is sent for one case, once it was compared with the snapshot.
 
     Args:
-        repeat: how often it is sent, at least 1.
-        judging: what a judge is asked about each answer; `None` for nothing.
         variables: the environment variables of the provider, as they were in the test.
     """
 
@@ -125,13 +118,7 @@ class CaseAnswers:
             self._futures[number] = self.jobs.submit(self.order, partial(self._send, number))
 
     def _send(self, number: int) -> LiveResponse:
-        """Send the request that was compared with the snapshot, or replay its reply.
-
-        Raises:
-            ProviderError: there is no response.
-            SnapshotError: what was sent is not what was compared.
-            ReplayError: the recording is unreadable, or lacks what may not be sent.
-        """
+        """Send the request that was compared with the snapshot, or replay its reply."""
         started_at = time.monotonic()
         case, place = self.case, self.case.place_of(number)
         with use_context(current_context()._replace(variables=case.variables)):

@@ -30,11 +30,7 @@ Ask = Callable[[], JudgeVote]
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What a judge will be asked about the answer to a case.
-
-    Args:
-        previews: what it will be sent for each of them, with stand-ins for the conversation and the answer.
-    """
+    """What a judge will be asked about an answer, and what it will be sent, with a stand-in for the answer."""
 
     judge: Provider
     questions: tuple[JudgeQuestion, ...]

@@ -71,14 +71,7 @@ def result_of(future: Future[T]) -> T:
 
 
 class RequestPool:
-    """Runs jobs in threads.
-
-    Args:
-        concurrency: how many jobs may run at once, at least 1.
-
-    Attributes:
-        finished: how many jobs have ended.
-    """
+    """Runs jobs in threads, up to `concurrency` at once; `finished` is how many have ended."""
 
     def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.concurrency = concurrency

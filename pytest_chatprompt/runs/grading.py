@@ -108,8 +108,9 @@ class Grading:
         try:
             self.answers[number] = self.sent.answer(number)
         except ProviderError as error:
-            # What this run broke off, or did not send, says nothing about the API.
-            self._errors += [] if isinstance(error, BudgetError | RequestCancelledError) else [error]
+            if not isinstance(error, BudgetError | RequestCancelledError):
+                # What this run broke off, or did not send, says nothing about the API.
+                self._errors.append(error)
             raise
         return self.answers[number]
 

@@ -59,17 +59,14 @@ class _HeldItem:
     """An item that has had its first pass.
 
     Args:
-        case: what is to be sent once its test has passed; `None` for nothing.
-        asks: whether a fixture or a hook of the project asks for the answer.
+        finish: grades its answer; `None` to set it up again, for a fixture or a hook that asks for the answer.
         funcargs: the values of its fixtures, for hooks that look at them.
         reports: of its phases, to be logged in its turn.
         answers: what it waits for; `None` if it was not sent, or in its test.
     """
 
     item: EvalItem
-    case: LiveCase | None = None
     finish: Callable[[], None] | None = None
-    asks: bool = False
     funcargs: dict[str, Any] = field(default_factory=dict)
     reports: list[pytest.TestReport] = field(default_factory=list)
     answers: CaseAnswers | None = None
@@ -133,12 +130,13 @@ class LiveRun:
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        held = self._running = _HeldItem(item)
-        held.reports = runtestprotocol(item, log=False, nextitem=following)
-        if held.case is not None and all(report.passed for report in held.reports):
-            held.answers = CaseAnswers(held.case, self.pool, self.wait_until, self._router, next(self._orders))
-            held.answers.start()
+        held = _HeldItem(item)
         self._held.append(held)
+        held.reports = runtestprotocol(item, log=False, nextitem=following)
+        if not all(report.passed for report in held.reports):
+            held.answers = None
+        if held.answers is not None:
+            held.answers.start()
         return True
 
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
@@ -147,7 +145,7 @@ class LiveRun:
         _, call, teardown = held.reports
         item.awaits_answer = False
         try:
-            if held.asks:
+            if held.finish is None:
                 held.reports = runtestprotocol(item, log=False, nextitem=following)
             else:
                 item.finish = held.finish
@@ -245,15 +243,14 @@ class LiveRun:
         if isinstance(case.provider, ChatProvider):
             variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
             case = replace(case, variables=variables)
-        if case.repeat > 1:
-            # An unreadable recording is an error of this test.
-            case.recorded_numbers()
+        held = self._held[-1]
+        # An unreadable recording is an error of this test.
+        held.answers = CaseAnswers(case, self.pool, self.wait_until, self._router, next(self._orders))
         item.awaits_answer = True
         asks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls() or item.response_fixtures)
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
-        held = self._running
-        held.case, held.finish, held.asks, held.funcargs = case, finish, asks, item.funcargs
+        held.finish, held.funcargs = None if asks else finish, item.funcargs
         return True
 
     def router_here(self) -> LiveCaptureRouter:

@@ -61,13 +61,7 @@ def run(case: CaseRun) -> None:
 
 @dataclass(eq=False, slots=True)
 class CaseRun:
-    """One run of an eval item.
-
-    Attributes:
-        checks: those that the case was written with; `None` for none.
-        judging: what a judge is asked about the answer; `None` for nothing.
-        masks: what its snapshot shows in place of what differs from run to run.
-    """
+    """One run of an eval item; `judging` is what a judge is asked about the answer."""
 
     request: pytest.FixtureRequest
     case: EvalCase
