@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase, case_in_test
 from pytest_chatprompt.cases.origin import find_running_test
@@ -77,9 +76,6 @@ class CaseChecks:
         judge: Provider = request.getfixturevalue("eval_judge")
         # A stand-in of its own: the replies that a test has queued are for the case.
         judging = preview_judging(judge, questions, partial(show_request, config, judge, api=EvalAPI(redactor)))
-        if isinstance(judge, ChatProvider):
-            for key in judge.known_keys():
-                redactor.add_key(key, f"the key of {judge.vendor}")
         for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
             text = f"the judge: {finding.text} [{finding.rule}, {finding.source}]"
             self.item.warn(PayloadWarning(text, rule=finding.rule))

@@ -167,9 +167,10 @@ class CaseRun:
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True
-        if isinstance(self.provider, ChatProvider):
-            for key in self.provider.known_keys():
-                self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
+        for provider in (self.provider, self.judging and self.judging.judge):
+            if isinstance(provider, ChatProvider):
+                for key in provider.known_keys():
+                    self.api.redactor.add_key(key, f"the key of {provider.vendor}")
         refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def grade_request(self) -> None:
