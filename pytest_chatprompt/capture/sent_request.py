@@ -130,7 +130,3 @@ class Exchange(NamedTuple):
     invocation: AgentInvocation | None = None
     prepared: PreparedRequest | None = None
     replies: tuple[Any, ...] = ()
-
-    def sends_the_same(self, other: Exchange) -> bool:
-        """Whether two exchanges send the same HTTP requests."""
-        return (self.sent, self.prepared) == (other.sent, other.prepared)
