@@ -6,6 +6,7 @@ Source: AgentV's documentation of targets ("Target Configuration", "LLM Provider
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from pytest_chatprompt.wording import did_you_mean, shown_path
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
     "vscode": frozenset({"executable", "args", "cwd", "timeout_seconds"}),
-    "cli": frozenset({"cwd", "timeout_seconds"}),
+    "cli": frozenset({"command", "files_format", "cwd", "timeout_seconds"}),
 }
 # What the API of a model may have.
 CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
@@ -41,6 +42,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "base_url": "endpoint",
     "version": "api_version",
     "vscode_cmd": "executable",
+    "command_template": "command",
+    "attachments_format": "files_format",
     "arguments": "args",
 }
 # These fields change neither what is sent nor where it is sent.
@@ -62,6 +65,8 @@ class _TargetFields(RequestSettings):
     api_version: str | None = None
     executable: str | None = None
     args: TupleOf[str] | None = None
+    command: str = ""
+    files_format: str = ""
     cwd: str | None = None
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
@@ -76,6 +81,49 @@ def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
+
+
+_PLACEHOLDERS: Final = {
+    "PROMPT": "{prompt}",
+    "PROMPT_FILE": "{prompt_file}",
+    "GUIDELINES": "{guidelines}",
+    "OUTPUT_FILE": "{output_file}",
+    "EVAL_ID": "{eval_id}",
+    "ATTEMPT": "0",
+}
+_PLACEHOLDER: Final = re.compile(r"\{([A-Z_]+)\}")
+# What only a shell understands, outside of quotes.
+_SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
+
+
+def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
+    """Split a command with placeholders such as `{PROMPT}` into the words that `CLIProvider` takes.
+
+    The text of a `ValueError` completes a sentence about the target.
+    """
+    if not template.strip():
+        raise ValueError("has no 'command'")
+    try:
+        words = shlex.split(template)
+        file_words = shlex.split(files_format)
+    except ValueError as error:
+        raise ValueError(f"has a command that cannot be split into words ({error})") from None
+    if _SHELL.search(template):
+        raise ValueError("has a command for a shell, but commands run without a shell here")
+    if "{FILES}" in template:
+        is_alone = all(word == "{FILES}" for word in words if "{FILES}" in word)
+        if not file_words or "{basename}" in files_format or (len(file_words) > 1 and not is_alone):
+            raise ValueError(
+                f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
+            )
+    file = tuple(word.replace("{path}", "{files}") for word in file_words)
+    values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
+
+    def filled(word: str) -> str:
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word)
+
+    # Several words, such as `--file {path}`, are repeated together.
+    return tuple(file if word == "{FILES}" and len(file) > 1 else filled(word) for word in words)
 
 
 # Providers that have another name here.
@@ -164,6 +212,13 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         text = "'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files"
         raise EvalFileError([diagnostic(fields["api_key"].node.position, text)])
     given = {field: getattr(values, field) for field in fields}
+    if provider == "cli":
+        try:
+            given["command"] = cli_command(values.command, given.pop("files_format", "{path}"))
+        except ValueError as error:
+            text = f"the target {name!r} {error}; write a fixture {name}_provider that returns a CLIProvider"
+            position = fields["command"].key.position if "command" in fields else node.position
+            raise EvalFileError([diagnostic(position, text)]) from None
     settings = {field: value for field, value in given.items() if field in RequestSettings.model_fields}
     return Target(
         name,

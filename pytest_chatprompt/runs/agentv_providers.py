@@ -100,12 +100,20 @@ def provider_of_target(request: pytest.FixtureRequest, name: str, available: Col
     target = targets.find(name, folder)
     if target is None:
         _fail_unknown(name, available, targets, folder)
+    if "command" in target.agent:
+        return targets.configure(_command_provider(target), target, folder)
     if target.provider not in available:
         raise UnknownProviderError(
             f"the target {name!r} ({target.place}) has the provider {target.provider!r}, which has no fixture; write a "
             f"fixture '{name}_provider' for the target, or change its provider to one of {', '.join(sorted(available))}"
         )
     return targets.configure(request.getfixturevalue(f"{target.provider}_provider"), target, folder)
+
+
+def _command_provider(target: Target) -> Provider:
+    from pytest_chatprompt.providers.agents.cli import CLIProvider  # noqa: PLC0415
+
+    return CLIProvider(target.agent["command"])
 
 
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:

@@ -53,7 +53,41 @@ def read(project: Project, fields: str) -> Target:
             },
             id="an agent",
         ),
-        pytest.param("provider: cli\ncwd: a", {"agent": {"cwd": "a"}}, id="a command of the project's fixture"),
+        pytest.param(
+            "provider: cli\ncommand: uv run 'my agent.py' --prompt {PROMPT} {FILES} -o {OUTPUT_FILE} {EVAL_ID} {X}",
+            {
+                "agent": {
+                    "command": (
+                        "uv",
+                        "run",
+                        "my agent.py",
+                        "--prompt",
+                        "{prompt}",
+                        "{files}",
+                        "-o",
+                        "{output_file}",
+                        "{eval_id}",
+                        "{X}",
+                    )
+                }
+            },
+            id="a command",
+        ),
+        pytest.param(
+            "provider: cli\ncommand_template: agent {FILES} {ATTEMPT}\nfiles_format: --file={path}",
+            {"agent": {"command": ("agent", "--file={files}", "0")}},
+            id="a format of files",
+        ),
+        pytest.param(
+            "provider: cli\ncommand: agent {FILES} -o {OUTPUT_FILE}\nattachmentsFormat: --file {path}",
+            {"agent": {"command": ("agent", ("--file", "{files}"), "-o", "{output_file}")}},
+            id="a file in two words",
+        ),
+        pytest.param(
+            "provider: cli\ncommand: agent\nfiles_format: ''",
+            {"agent": {"command": ("agent",)}},
+            id="no format of files",
+        ),
         pytest.param(
             "provider: openai\njudge_target: x\nworkers: 3\nlog_dir: y\nverbose: true\nmodel:\nx-note: 3",
             {"settings": {}, "ineffective": ()},
@@ -97,6 +131,9 @@ def test_a_field_without_effect_is_told(project: Project, fields: str, warning: 
     assert (target.settings, target.api_version) == ({}, None)
 
 
+FIXTURE = "write a fixture t_provider that returns a CLIProvider"
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
@@ -120,6 +157,23 @@ def test_a_field_without_effect_is_told(project: Project, fields: str, warning: 
         (
             "provider: codex\ntimeout_seconds: true",
             "4:22: 'timeout_seconds' must be a number, but is the boolean true (true)",
+        ),
+        ("provider: cli", f"2:5: the target 't' has no 'command'; {FIXTURE}"),
+        (
+            "provider: cli\ncommand: agent < {PROMPT_FILE}",
+            f"4:5: the target 't' has a command for a shell, but commands run without a shell here; {FIXTURE}",
+        ),
+        (
+            "provider: cli\ncommand_template: agent 'x",
+            f"4:5: the target 't' has a command that cannot be split into words (No closing quotation); {FIXTURE}",
+        ),
+        *(
+            (
+                f"provider: cli\ncommand: agent x{{FILES}}\nfiles_format: {written}",
+                f"4:5: the target 't' writes a file as {written!r}, but here it must have {{path}}, and {{FILES}} must "
+                f"stand alone; {FIXTURE}",
+            )
+            for written in ("--file={basename}", "--file {path}")
         ),
     ],
 )

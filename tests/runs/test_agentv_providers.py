@@ -19,7 +19,7 @@ targets:
     executable: codex-next
   - name: local
     provider: cli
-    cwd: agents
+    command: my-agent --prompt {PROMPT} {FILES}
   - name: strange
     provider: pi-agent
   - name: own
@@ -27,24 +27,8 @@ targets:
 """
 
 
-COMMAND = """
-import pytest
-from pytest_chatprompt import CLIProvider
-
-@pytest.fixture
-def cli_provider():
-    return CLIProvider(["my-agent", "--prompt", "{prompt}"])
-"""
-
-
 def test_a_target_stands_for_its_provider_with_its_settings(run: Run) -> None:
-    run.write(
-        {
-            ".agentv/targets.yaml": TARGETS,
-            "evals/a.eval.yaml": "provider: [flash, next, local]" + HELLO,
-            "conftest.py": COMMAND,
-        }
-    )
+    run.write({".agentv/targets.yaml": TARGETS, "evals/a.eval.yaml": "provider: [flash, next, local]" + HELLO})
     run.update().assert_outcomes(passed=3)
     run().assert_outcomes(passed=3)
     flash = run.snapshot("evals/__snapshots__/a.eval/hello[flash].yaml")
