@@ -309,7 +309,12 @@ class CompatibleProvider(OpenAIProvider):
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
     kind = data["type"]
-    return dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
+    nested = dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
+    form = nested[kind].get("format") if kind == "custom" else None
+    if isinstance(form, Mapping) and form.get("type") == "grammar":
+        # The grammar of a custom tool is nested too.
+        nested[kind] = {**nested[kind], "format": _nested(form)}
+    return nested
 
 
 # (type, code) where OpenAI's own error has others than the word for the status.

@@ -166,7 +166,11 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition beside its type, as Responses has it."""
     kind = data["type"]
     nested = data.get(kind)
-    return {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
+    flat = {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
+    if kind == "custom" and isinstance(flat.get("format"), Mapping):
+        # The grammar of a custom tool stands beside its type too.
+        flat["format"] = _flat(flat["format"])
+    return flat
 
 
 # What a `Response` repeats of its request, and what stands there if the request does not say.

@@ -7,6 +7,7 @@ of a pool, belongs to the test that runs. What a test has left behind when it en
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -78,6 +79,21 @@ class ConnectionAttempts:
         return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
 
 
+def _frames() -> Mapping[int, FrameType]:
+    """What each thread runs at the moment.
+
+    Without a collection of garbage meanwhile: before Python 3.11.8 and 3.12.2 it would wait for ever
+    (https://github.com/python/cpython/issues/106883).
+    """
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
 @dataclass(eq=False, slots=True)
 class Owner:
     """A test that runs, or one that has ended.
@@ -112,7 +128,7 @@ class Owner:
 
     def _running_places(self) -> dict[threading.Thread, str]:
         threads = [thread for thread in self.senders - self.earlier_threads if thread.is_alive()]
-        frames = sys._current_frames() if threads else {}
+        frames = _frames() if threads else {}
         return {thread: place for thread in threads if (place := caller_at(frames.get(thread.ident or 0)).place)}
 
 

@@ -32,7 +32,10 @@ class QueuedReply(NamedTuple):
         if self.when is None or isinstance(self.when, str):
             return self.when is None or self.when in sent.endpoint or _holds(sent.body, self.when)
         try:
-            return bool(self.when(sent))
+            fits = self.when(sent)
+            if inspect.isawaitable(fits):
+                raise TypeError("its answer has to be awaited, and nobody does; make it an ordinary one")
+            return bool(fits)
         except Exception as error:
             raise CaptureError(
                 f"reply {self.number} of eval_api.reply cannot tell whether {sent.endpoint} is its request: "

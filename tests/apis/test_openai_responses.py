@@ -89,8 +89,9 @@ def test_a_setting_that_the_api_lacks_is_an_error_with_its_place(name: str, valu
 
 
 def test_the_shape_of_chat_completions_becomes_that_of_responses() -> None:
-    nested = {"type": "custom", "custom": {"name": "c"}}
-    flat = {"type": "custom", "name": "c"}
+    grammar = {"definition": "start: /x/", "syntax": "lark"}
+    nested = {"type": "custom", "custom": {"name": "c", "format": {"type": "grammar", "grammar": grammar}}}
+    flat = {"type": "custom", "name": "c", "format": {"type": "grammar", **grammar}}
     search = {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}}
     text = {"type": "custom", "name": "t", "format": {"type": "text"}}
     assert RESPONSES.tools_payload([nested, flat, search, text]).body == {"tools": [flat, flat, search, text]}

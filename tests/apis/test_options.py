@@ -411,9 +411,10 @@ def test_both_shapes_of_openai_are_the_same_for_each_api(
     assert adjustments_of(provider, **chat) == adjustments_of(provider, **flat) == adjustments
 
 
-def test_a_custom_tool_is_nested_for_chat_completions() -> None:
-    nested = {"type": "custom", "custom": {"name": "c"}}
-    flat = {"type": "custom", "name": "c"}
+def test_a_custom_tool_and_its_grammar_are_nested_for_chat_completions() -> None:
+    grammar = {"definition": "start: /x/", "syntax": "lark"}
+    nested = {"type": "custom", "custom": {"name": "c", "format": {"type": "grammar", "grammar": grammar}}}
+    flat = {"type": "custom", "name": "c", "format": {"type": "grammar", **grammar}}
     text = {"type": "custom", "custom": {"name": "t", "format": {"type": "text"}}}
     allowed = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "custom", "name": "c"}, FLAT_CHOICE]}
     body = sent_by(OPENAI, tools=[nested, flat, text], tool_choice=allowed)

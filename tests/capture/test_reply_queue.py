@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -158,6 +158,22 @@ async def is_async(sent: SentRequest) -> bool:
 def test_what_no_request_could_be_asked_is_refused(when: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=f"^{text}$"):
         EvalAPI().reply("x", when=when)
+
+
+class Later:
+    def __await__(self) -> Iterator[None]:
+        raise AssertionError("nobody awaits it")
+
+
+def test_a_function_whose_answer_has_to_be_awaited_is_told() -> None:
+    api = EvalAPI()
+    api.reply("for Ada", when=lambda _: Later())
+    with api.intercept():
+        assert "for Ada" not in ask("Grace")
+    (error,) = api.errors
+    assert str(error).endswith(
+        " raised TypeError: its answer has to be awaited, and nobody does; make it an ordinary one"
+    )
 
 
 class Matcher:
