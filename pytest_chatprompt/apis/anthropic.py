@@ -22,7 +22,6 @@ from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
-    SentMedia,
     Thought,
     ToolResult,
     as_items,
@@ -34,6 +33,7 @@ from pytest_chatprompt.apis.conversation import (
     read_call,
     read_messages,
     read_parts,
+    read_url,
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
@@ -361,7 +361,7 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
         case "base64":
             return read_base64(source.get("data"), source.get("media_type"), kind, title)
         case "url" | "file":
-            return SentMedia(kind, source=as_text(first_of(source, "url", "file_id")))
+            return read_url(first_of(source, "url", "file_id"), kind)
         case "text":
             return as_text(source.get("data"))
         case "content":

@@ -216,9 +216,8 @@ class ChatProvider(VendorAPI):
 
     def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
         """Decide which messages are sent (rule E2)."""
-        system_prompt = request.metadata.get("systemPrompt")
-        if system_prompt is None:
-            system_prompt = DEFAULT_SYSTEM_PROMPT
+        said = request.metadata.get("systemPrompt")
+        system_prompt = DEFAULT_SYSTEM_PROMPT if said is None else said
         if request.chat_prompt is None:
             return _legacy_prompt(request, system_prompt)
         if not request.chat_prompt:
@@ -480,8 +479,7 @@ def _encode_json(body: dict[str, Any]) -> bytes:
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
     if not request.question:
         raise PayloadError("the request has neither a chat prompt nor a question")
-    block = block_of_texts(request.guidelines)
-    system = "\n\n".join(text for text in (system_prompt, block) if text)
+    system = "\n\n".join(filter(None, (system_prompt, block_of_texts(request.guidelines))))
     user = ChatMessage("user", request.question)
     return (ChatMessage("system", system), user) if system else (user,)
 
