@@ -13,7 +13,14 @@ from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.model_api import FinishReasons, ModelAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part, written_call
+from pytest_chatprompt.apis.openai import (
+    OPENAI_NAME,
+    CompatibleProvider,
+    OpenAIChat,
+    OpenAIProvider,
+    image_part,
+    written_call,
+)
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
@@ -24,7 +31,6 @@ from pytest_chatprompt.providers.response import ProviderResponse
 _VALIDATOR: Final = (
     "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
 )
-_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
 
 
 def _document(media: Media) -> dict[str, Any]:
@@ -73,8 +79,8 @@ class MistralProvider(CompatibleProvider):
         about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
         about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
         about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
-        about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
+        about_calls("function-name", _VALIDATOR, message_rules.function_names(*OPENAI_NAME)),
+        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*OPENAI_NAME)),
         Rule("last-turn", _VALIDATOR, message_rules.assistant_message_last),
     )
 

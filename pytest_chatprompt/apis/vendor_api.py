@@ -364,13 +364,11 @@ def add_options(provider: VendorAPI, request: ProviderRequest, payload: Payload)
     for name, value in request.settings.items():
         if value is not None and name in provider.setting_fields:
             provider.setting_fields[name].put(value, payload.body)
-    parts = []
-    if request.tools:
-        parts.append(provider.tools_payload(request.tools))
-    if request.tool_choice is not None:
-        parts.append(provider.tool_choice_payload(request.tool_choice))
-    if request.response_format is not None:
-        parts.append(provider.response_format_payload(request.response_format))
-    for part in parts:
+    options: tuple[tuple[Callable[[Any], Payload], Any], ...] = (
+        (provider.tools_payload, request.tools or None),
+        (provider.tool_choice_payload, request.tool_choice),
+        (provider.response_format_payload, request.response_format),
+    )
+    for part in [write(option) for write, option in options if option is not None]:
         payload = Payload(deep_merge(payload.body, part.body), (*payload.adjustments, *part.adjustments))
     return payload
