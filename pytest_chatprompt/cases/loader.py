@@ -46,13 +46,8 @@ class EvalFileKeys(SharedKeys):
 class LoadedCase(NamedTuple):
     """A case of an eval file, or one of its rows: it becomes a test item, also where it is invalid.
 
-    Args:
-        id: the id of the case, without its row.
-        tags: the file's and its own; the valid ones if it is invalid, so that `-m` selects it just as well.
-        line: the 1-based line on which it begins.
-        written: the case as its author wrote it, with its variables; or what is wrong with it.
-        row_id: the id of the row, which may be the only thing that is invalid; `None` for none.
-        row: the row whose variables are filled in; `None` for none.
+    It has the tags of its file too; the valid ones if it is invalid, so that `-m` selects it just as well. `written` is
+    the case as its author wrote it, with its variables, or what is wrong with it or with its row.
     """
 
     id: str
