@@ -220,12 +220,10 @@ class _EvalFileLoader:
             Diagnostic(self.shown_path, *position, text, data["id"])
             for position, text in explain_validation_error(error, node, EvalCase)
         }
-        tags = data.get("tags")
-        valid_tags = [
-            tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
-        ]
-        all_tags = (*file_keys.tags, *valid_tags)
-        return LoadedCase(data["id"], all_tags, node.position.line, EvalFileError(sorted(problems)))
+        written = data["tags"] if isinstance(data.get("tags"), list) else ()
+        valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
+        tags = (*file_keys.tags, *valid_tags)
+        return LoadedCase(data["id"], tags, node.position.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
