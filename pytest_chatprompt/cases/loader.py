@@ -46,13 +46,8 @@ class EvalFileKeys(SharedKeys):
 class LoadedCase(NamedTuple):
     """A case of an eval file, or one of its rows: it becomes a test item, also where it is invalid.
 
-    Args:
-        id: the id of the case, without its row.
-        tags: the file's and its own; the valid ones if it is invalid, so that `-m` selects it just as well.
-        line: the 1-based line on which it begins.
-        written: the case as its author wrote it, with its variables; or what is wrong with it.
-        row_id: the id of the row, which may be the only thing that is invalid; `None` for none.
-        row: the row whose variables are filled in; `None` for none.
+    It has the tags of its file too; the valid ones if it is invalid, so that `-m` selects it just as well. `written` is
+    the case as its author wrote it, with its variables, or what is wrong with it or with its row.
     """
 
     id: str
@@ -225,12 +220,10 @@ class _EvalFileLoader:
             Diagnostic(self.shown_path, *position, text, data["id"])
             for position, text in explain_validation_error(error, node, EvalCase)
         }
-        tags = data.get("tags")
-        valid_tags = [
-            tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
-        ]
-        all_tags = (*file_keys.tags, *valid_tags)
-        return LoadedCase(data["id"], all_tags, node.position.line, EvalFileError(sorted(problems)))
+        written = data["tags"] if isinstance(data.get("tags"), list) else ()
+        valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
+        tags = (*file_keys.tags, *valid_tags)
+        return LoadedCase(data["id"], tags, node.position.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:

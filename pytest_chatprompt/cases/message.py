@@ -219,10 +219,12 @@ class EvalMessage(StrictModel):
 
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:
-        of_roles = (("tool_calls", "an", "assistant"), ("tool_call_id", "a", "tool"), ("is_error", "a", "tool"))
-        for key, article, role in of_roles:
-            if getattr(self, key) not in ((), None, False) and self.role != role:
-                raise invalid(f"{key!r} belongs in {article} {role} message, but the role is {self.role!r}")
+        if self.tool_calls and self.role != "assistant":
+            raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
+        if self.tool_call_id is not None and self.role != "tool":
+            raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
+        if self.is_error and self.role != "tool":
+            raise invalid(f"'is_error' belongs in a tool message, but the role is {self.role!r}")
         has_raw = isinstance(self.content, tuple) and [type(part) for part in self.content] == [RawPart]
         if self.role == "raw" and not has_raw:
             raise invalid("unknown role: 'raw'; write {type: raw, PROVIDER: {...}} in place of the message")

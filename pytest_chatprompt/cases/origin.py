@@ -107,10 +107,7 @@ class CaseTest(NamedTuple):
 
 
 def find_running_test() -> CaseTest:
-    """The test that runs now, as pytest's variable `PYTEST_CURRENT_TEST` tells it.
-
-    The folders are the working folder if no test runs, or its module is in no folder above.
-    """
+    """The test that runs now; with the working folder if none runs, or its module is in no folder above."""
     # https://docs.pytest.org/en/stable/example/simple.html#pytest-current-test-environment-variable
     node_id = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     path = node_id.partition("::")[0]

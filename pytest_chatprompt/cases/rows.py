@@ -213,10 +213,7 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 
 
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row]:
-    """Load the rows of a dataset: at least one, all with different ids.
-
-    A wrong name is a `NamedFileError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
-    """
+    """Load the rows of a dataset, at least one: a `NamedFileError` is about its name, an `EvalFileError` about it."""
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())
     if read is None:

@@ -255,10 +255,8 @@ def render_transcript(messages: Sequence[RenderedMessage]) -> str:
     for message in messages:
         if not message.drop_reason:
             calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-            text = content_text(message.content)
-            turns.append(
-                TranscriptTurn(message.source.role, f"<Error>\n{text}" if message.source.is_error else text, calls)
-            )
+            prefix = "<Error>\n" if message.source.is_error else ""
+            turns.append(TranscriptTurn(message.source.role, prefix + content_text(message.content), calls))
     return write_transcript(turns)
 
 

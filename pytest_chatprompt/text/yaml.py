@@ -147,10 +147,7 @@ def load_yaml(text: str) -> Any:
 
 
 def parse_yaml(text: str, *, allows_halves: bool = False) -> Node:
-    """Parse the one YAML document of a text; any problem is a `YamlError`.
-
-    `allows_halves` says whether a text in it may have half a character, escaped.
-    """
+    """Parse the one YAML document of a text, which may have escaped halves of characters if that is allowed."""
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
         return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()

@@ -103,6 +103,10 @@ def test_a_broken_row_of_json_is_a_row_of_its_own(project: Project, row: str, te
     ]
 
 
+def test_a_list_of_many_rows_is_read(project: Project) -> None:
+    assert len(load(project, "d.json", json.dumps([{"x": 1}] * 200))) == 200
+
+
 @pytest.mark.parametrize(
     ("record", "text"),
     [

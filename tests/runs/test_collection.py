@@ -196,7 +196,7 @@ def test_an_eval_file_that_would_share_a_snapshot_folder_with_a_test_file_is_ref
     )
 
 
-INVALID = "evalcases:\n  - id: a\n    id: b\nprovder: x\n"
+INVALID = "evalcases:\n  - id: a\n  - id: a\nprovder: x\n"
 
 
 def test_an_invalid_file_is_a_collection_error_without_a_traceback_and_the_others_run(run: Run) -> None:
@@ -208,7 +208,7 @@ def test_an_invalid_file_is_a_collection_error_without_a_traceback_and_the_other
     result.stdout.fnmatch_lines(
         [
             "*ERROR collecting a.eval.yaml*",
-            "a.eval.yaml:3:5: the key 'id' appears twice, first on line 2",
+            "a.eval.yaml:3:9: the id 'a' is used twice, first on line 2",
             "a.eval.yaml:4:1: unknown key 'provder'; did you mean 'provider'?",
             "*short test summary info*",
         ],
