@@ -127,11 +127,11 @@ class RunBudget:
             self._changed.notify_all()
 
 
+@dataclass(slots=True)
 class BudgetReservation:
     """The part of a budget that is kept for a request in flight; the first call of either method counts."""
 
-    def __init__(self, end: Callable[[float | None], None]) -> None:
-        self._end: Callable[[float | None], None] | None = end
+    _end: Callable[[float | None], None] | None
 
     def settle(self, cost_usd: float | None) -> None:
         """Spend what the request has cost, in US dollars."""

@@ -54,9 +54,8 @@ class CaseChecks:
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""
-        checks = [check for check in self.checks if check.of == "request"]
-        if checks:
-            self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
+        if any(check.of == "request" for check in self.checks):
+            self._grade(sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
 
     def show_judging(
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
@@ -86,20 +85,18 @@ class CaseChecks:
 
         `votes` are what the judge said about it, to one check that asks it after the other.
         """
-        checks = [check for check in self.checks if check.of == "answer"]
+        number = sum(check.of == "answer" for check in self.checks)
         if response.is_awaited:
-            self._grade(checks, response, votes)
-        elif checks:
-            nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
+            self._grade(response, votes)
+        elif number:
+            nouns = "1 check was" if number == 1 else f"{number} checks were"
             self.item.warn(
                 EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
             )
 
-    def _grade(
-        self, checks: list[CaseCheck], subject: ProviderResponse | SentData, votes: Iterable[JudgeVote] = ()
-    ) -> None:
-        votes = iter(votes)
-        for check in checks:
+    def _grade(self, subject: ProviderResponse | SentData, votes: Iterable[JudgeVote] = ()) -> None:
+        of, votes = "request" if isinstance(subject, SentData) else "answer", iter(votes)
+        for check in (check for check in self.checks if check.of == of):
             asked = check.check.votes if isinstance(check.check, LlmRubric) else 0
             try:
                 graded = grade(check, self.case, subject, tuple(islice(votes, asked)))
@@ -131,9 +128,10 @@ def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
     name = config.stash[options_key].judge_template
     if name is None:
         return None
-    reader = SharedByRun.of(config).reader
     try:
-        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
+        prompt: JudgePrompt = SharedByRun.of(config).reader.read_definition(
+            name, config.rootpath, "template", PromptFile
+        )
     except NamedFileError as error:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
     return prompt

@@ -88,12 +88,14 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange = notes.exchange
+    exchange, snapshot = notes.exchange, None
+    if notes.comparison is not None or notes.data is not None:
+        snapshot = _snapshot(item, notes.comparison, item.snapshot_path, notes.data, notes.renamed_from)
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
         provider=item.provider_name,
-        snapshot=_snapshot_of_case(item, notes),
+        snapshot=snapshot,
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=answer_result(notes.answer),
@@ -128,15 +130,6 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
         return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
     sent = f"what is sent to {item.provider_name}" if isinstance(item, EvalItem) else "what is sent"
     return f"{sent} has no snapshot yet"
-
-
-def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
-    if notes.comparison is not None:
-        return _failed_snapshot(item, notes.comparison, notes.renamed_from)
-    if notes.data is None:
-        return None
-    sent = notes.data if item.config.stash.get(all_results_key, False) else None
-    return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
 
 
 def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
@@ -263,17 +256,18 @@ def _snapshot_of_test(
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
         return None
-    path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
     comparison = assertion.failed_comparison()
-    if comparison is not None:
-        return _failed_snapshot(item, comparison, None)
-    if report.failed:
+    if comparison is None and report.failed:
         return None
-    return SnapshotResult(path=path, state="same", sent=sent)
+    return _snapshot(item, comparison, Path(assertion.last_result.snapshot_location), sent)
 
 
-def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
-    """How a comparison ended that failed; see `SnapshotResult`."""
+def _snapshot(
+    item: pytest.Item, comparison: Comparison | None, path: Path, data: Any, renamed_from: str | None = None
+) -> SnapshotResult:
+    """How a comparison ended: it failed, or there is no failed one; see `SnapshotResult`."""
+    if comparison is None:
+        return SnapshotResult(path=shown_path(path, item.config.rootpath), state="same", sent=data)
     stored, sent = comparison.stored, comparison.sent
     # Most cases are what their snapshots say.
     from pytest_chatprompt.reports.review import change_cost  # noqa: PLC0415

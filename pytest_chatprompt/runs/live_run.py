@@ -327,10 +327,8 @@ def answers_in_test(config: pytest.Config, case: LiveCase, api: EvalAPI) -> Case
     What child processes send to the server of `api` counts as sent by the case.
     """
     live_run: LiveRun | None = config.pluginmanager.getplugin(LIVE_RUN)
-    if live_run is None:
-        thread, router = CallingThread(SendContext(is_offline=True)), None
-    else:
-        thread, router = CallingThread(), live_run.router_here()
+    thread = CallingThread(SendContext(is_offline=True) if live_run is None else None)
+    router = None if live_run is None else live_run.router_here()
     return CaseAnswers(case, thread, thread.wait_until, router, api=api)
 
 

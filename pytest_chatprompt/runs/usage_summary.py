@@ -243,7 +243,7 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "provider": provider,
         # A case that ran twice is one case, but its tokens count twice.
         "cases": str(len({case["nodeid"] for case in cases})),
-        "requests": str(sum(map(_requests, cases))),
+        "requests": str(sum(case.get("requests", len(_values([case], "input_tokens"))) for case in cases)),
         "input tokens": total(_values(cases, "input_tokens"), str),
         "output tokens": total(_values(cases, "output_tokens"), str),
         "retries": str(sum(case["retries"] for case in cases)),
@@ -251,11 +251,6 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
         "cost": total(_values(cases, _COST), dollars),
     }
-
-
-def _requests(case: Mapping[str, Any]) -> int:
-    number: int = case.get("requests", len(_values([case], "input_tokens")))
-    return number
 
 
 def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
