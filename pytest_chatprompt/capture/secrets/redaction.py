@@ -11,7 +11,6 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, quote_plus
@@ -22,9 +21,7 @@ from pytest_chatprompt.capture.secrets.names import (
     assignments,
     is_secret_name,
     kind_of_key,
-    looks_random,
     looks_secret,
-    names_data,
     secrets_of_header,
     secrets_of_url,
     secrets_of_variable,
@@ -39,11 +36,8 @@ if TYPE_CHECKING:
 
 
 REDACTED: Final = "[secret]"
-# Escapes within escapes: JSON in a string of JSON.
-_LEVELS_OF_ESCAPES: Final = 2
 # What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
 _SAFE_CHARACTERS: Final = ("", "/", "!'()*", "!$&'()*+,/:;=@[\\]^|", "!$&'()*+,/:;=?@[\\]^`{|}")
-_PERCENT_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
 _BLOCK: Final = 4
 
 
@@ -63,22 +57,16 @@ def secret_forms(secret: str) -> tuple[str, ...]:
     """The ways in which a secret may be written."""
     plain = secret.strip()
     data = plain.encode(errors="surrogatepass")
-    forms = [plain]
-    for _ in range(_LEVELS_OF_ESCAPES):
-        written = [(json.dumps(form), json.dumps(form, ensure_ascii=False), repr(form)) for form in forms]
-        forms += [text[1:-1] for texts in written for text in texts]
-    encoded = [data]
+    encoded = [plain]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
         # the last character may belong to what surrounds it, too.
         text = base64.b64encode(bytes(offset) + data).decode("ascii")
         certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
-        forms += [certain, certain.replace("+", "-").replace("/", "_")]
-        encoded.append(certain.encode())
-    for each in encoded:
-        quoted = [quote(each, safe=safe) for safe in _SAFE_CHARACTERS]
-        forms += [*quoted, *(_PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text) for text in quoted)]
-    forms.append(quote_plus(data))
+        encoded += [certain, certain.replace("+", "-").replace("/", "_")]
+    quoted = [quote(each, safe, errors="surrogatepass") for each in encoded for safe in _SAFE_CHARACTERS]
+    escaped = [text[1:-1] for text in (json.dumps(plain), json.dumps(plain, ensure_ascii=False), repr(plain))]
+    forms = (*encoded, *escaped, *quoted, quote_plus(plain, errors="surrogatepass"))
     return tuple(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH)
 
 
@@ -123,41 +111,23 @@ _LONGEST_WORD: Final = 32
 _SPECIAL_KEYS: Final = frozenset({PARTS_KEY, "argv", "body", "name", "request"})
 # What strings begin with that hold other strings: URLs and JSON.
 _OUTER_STARTS: Final = ("http", "{", "[")
-# Keys beside a `token` that is the cursor of a page.
-_PAGE_KEYS: Final = frozenset(
-    {"cursor", "has_more", "hasMore", "items", "limit", "next", "offset", "page", "page_size", "pageSize", "results"}
-)
 _FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
 _URL: Final = re.compile(r"https?://\S+")
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)(?:\s+|\Z)", re.IGNORECASE)
 
 
-class NamedValue(NamedTuple):
-    """A value that looks like a secret, under a name that says that it is one."""
-
-    name: str
-    value: str
-    place: Place
-
-
-@dataclass(eq=False, slots=True)
 class Payload:
     """What JSON data holds.
 
-    Args:
+    Attributes:
         texts: every string, keys and those in strings of JSON included, each with its place.
-        named: the values that stand under the name of a secret.
+        named: the values that look like a secret under the name of one, each with its name and its place.
     """
 
-    texts: list[tuple[str, Place]] = field(default_factory=list)
-    named: list[NamedValue] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, data: Any) -> Payload:
-        """Collect the texts of JSON data."""
-        payload = cls()
-        payload._add(data, None)
-        return payload
+    def __init__(self, data: Any) -> None:
+        self.texts: list[tuple[str, Place]] = []
+        self.named: list[tuple[str, str, Place]] = []
+        self._add(data, None)
 
     def _add(self, value: Any, place: Place) -> None:
         if isinstance(value, str):
@@ -179,8 +149,7 @@ class Payload:
         if not _is_word(key):
             # Words are names of an API, and no secrets even where a variable has the same value.
             self.texts.append((key, place))
-        if not (key == "token" and mapping.keys() & _PAGE_KEYS):
-            self._check(key, value, inner)
+        self._check(key, value, inner)
         for index, item in enumerate(value if isinstance(value, list | tuple) else ()):
             self._check(key, item, (inner, index), in_list=True)
             if key == PARTS_KEY and isinstance(item, Mapping):
@@ -209,15 +178,11 @@ class Payload:
         if not (isinstance(name, str) and isinstance(value, str)):
             return
         kind = kind_of_key(name)
-        if kind is None:
-            return
         value = _SCHEME.sub("", value.strip(), count=1)
-        if any(map(str.isspace, value)):
-            return
         if in_list and kind is SecretKind.PHRASE:
             kind = SecretKind.KEY
-        if looks_random(value) and not names_data(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
-            self.named.append(NamedValue(name, value, place))
+        if kind is not None and not any(map(str.isspace, value)) and looks_secret(value, kind):
+            self.named.append((name, value, place))
 
 
 def place_text(place: Place) -> str:
@@ -306,11 +271,10 @@ class Redactor:
     def find(self, data: Any) -> FoundSecret | None:
         """Find a secret in JSON data, as a snapshot shows it; `None` if there is none."""
         self.learn_environment()
-        payload = Payload.of(data)
+        payload = Payload(data)
         # Before the search: it may be done in vain once another secret is known.
         holds_secret = self._holds_secret
-        texts = dict.fromkeys(text for text, _ in payload.texts)
-        parts = dict.fromkeys(part for text in texts for part in sections(text))
+        parts = dict.fromkeys(part for text, _ in payload.texts for part in sections(text))
         # No secret reaches across a zero, so one search does for all short strings.
         short = "\0".join(part for part in parts if len(part) < LONG_TEXT)
         if holds_secret(short) or any(holds_secret(part) for part in parts if len(part) >= LONG_TEXT):
@@ -336,7 +300,7 @@ class Redactor:
         """
         self.learn_environment()
         named = SecretForms()
-        for name, value, _ in Payload.of(data).named:
+        for name, value, _ in Payload(data).named:
             if not self._is_allowed(value):
                 named.add(value, name)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.names import SecretKind, looks_random, looks_secret, names_data
+from pytest_chatprompt.capture.secrets.names import SecretKind, looks_secret
 
-PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
-ALL = (PHRASE, KEY, UNCERTAIN)
+PHRASE, KEY = SecretKind.PHRASE, SecretKind.KEY
+ALL = (PHRASE, KEY)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ ALL = (PHRASE, KEY, UNCERTAIN)
         pytest.param("customerAddress", (PHRASE,), id="words in camel case"),
         pytest.param("correct horse battery staple", (PHRASE,), id="words with blanks"),
         pytest.param("lm-studio", (PHRASE,), id="a name of words"),
-        pytest.param("claude-sonnet-5-5", (PHRASE, KEY), id="a model"),
-        pytest.param("gpt-4o-2024-08-06", (PHRASE, KEY), id="a model with a date"),
-        pytest.param("claude-3-5-sonnet-20241022", (PHRASE, KEY), id="a model with a date without dashes"),
-        pytest.param("ipv6AddressBlocks", (PHRASE, KEY), id="words in camel case with a number"),
-        pytest.param("summer2024", (PHRASE, KEY), id="a word with a year"),
-        pytest.param("sk-secret-0123", (PHRASE, KEY), id="words with a short number"),
+        pytest.param("claude-sonnet-5-5", (PHRASE,), id="a model"),
+        pytest.param("gpt-4o-2024-08-06", (PHRASE,), id="a model with a date"),
+        pytest.param("claude-3-5-sonnet-20241022", (PHRASE,), id="a model with a date without dashes"),
+        pytest.param("ipv6AddressBlocks", (PHRASE,), id="words in camel case with a number"),
+        pytest.param("summer2024", (PHRASE,), id="a word with a year"),
+        pytest.param("sk-secret-0123", (PHRASE,), id="words with a short number"),
         pytest.param("sk-0123456789", ALL, id="a word with a long number"),
         pytest.param("P@ssw0rd!", ALL, id="a password"),
         pytest.param("tr0ub4dor", ALL, id="letters and digits"),
@@ -79,45 +79,7 @@ def test_what_looks_like_a_secret(value: str, kinds: tuple[SecretKind, ...]) -> 
     assert tuple(kind for kind in ALL if looks_secret(value, kind)) == kinds
 
 
-@pytest.mark.parametrize(
-    ("value", "is_random"),
-    [
-        pytest.param("9f86d081884c7d659a2feaa0", True, id="hexadecimal digits"),
-        pytest.param("CiAKIDJhbGciOiJIUzI1NiJ9", True, id="base64"),
-        pytest.param("9f86d081884c7d65", False, id="too short"),
-        pytest.param("f47ac10b-58cc-4372-a567-0e02b2c3d479", False, id="a UUID"),
-        pytest.param("order-2024-customer-address", False, id="words"),
-        pytest.param("print(9f86d081884c7d659a2f)", False, id="source code"),
-        pytest.param("12345678901234567890", False, id="a number"),
-        pytest.param("abcdefghijklmnopqrstuvwxyz", False, id="letters alone"),
-        pytest.param("uploads/2024/05/image-03.png", False, id="a key of a file"),
-    ],
-)
-def test_what_looks_random(value: str, is_random: bool) -> None:
-    assert looks_random(value) is is_random
-
-
-@pytest.mark.parametrize(
-    ("value", "is_data"),
-    [
-        pytest.param("6dbf9ac2da09ee1d3debf5a51873ec6d", True, id="an MD5"),
-        pytest.param("16D4AFA270FF905221B8EDC8C851E6275A3F7DA4", True, id="a SHA-1"),
-        pytest.param("6dbf9ac2da09ee1d3debf5a51873ec6d-12", True, id="an ETag of parts"),
-        pytest.param("media/q7Rk2ZpX9vLmT4wNc8Yb", True, id="a path"),
-        pytest.param("q7Rk2ZpX9vLmT4wNc8Yb.pdf", True, id="a file"),
-        pytest.param("eyJvZmZzZXQiOjEwMCwiaWQiOiJhMWIyIn0", True, id="JSON in base64"),
-        pytest.param("9f86d081884c7d659a2feaa0", False, id="hexadecimal digits of another length"),
-        pytest.param("q7Rk2/pX9vLmT4/Nc8YbD3", False, id="base64 with slashes"),
-        pytest.param("q7Rk2~pX9vLmT4wNc8YbD3", False, id="no base64"),
-    ],
-)
-def test_what_names_data(value: str, is_data: bool) -> None:
-    assert names_data(value) is is_data
-
-
 def test_a_long_value_is_judged_at_once() -> None:
     for value in ("a" * 1_000_000, "aB" * 500_000, "a-" * 500_000, "/" * 1_000_000, "a1" * 500_000):
         for kind in ALL:
             looks_secret(value, kind)
-        looks_random(value)
-        names_data(value)
