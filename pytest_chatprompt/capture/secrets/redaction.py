@@ -30,6 +30,7 @@ from pytest_chatprompt.capture.secrets.names import (
 from pytest_chatprompt.capture.secrets.shapes import Token, find_tokens
 from pytest_chatprompt.providers.http.request_body import CONTENT_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.text.files import LONG_TEXT, remember_long, sections
+from pytest_chatprompt.wording import data_place
 
 if TYPE_CHECKING:
     import httpx
@@ -185,15 +186,9 @@ class Payload:
             self.named.append((name, value, place))
 
 
-def place_text(place: Place) -> str:
-    """A place as errors show it: `request.messages[0].content`; `""` for the whole."""
-    if place is None:
-        return ""
-    around, last = place
-    before = place_text(around)
-    if isinstance(last, int):
-        return f"{before}[{last}]"
-    return f"{before}.{last}" if before else last
+def path_of(place: Place) -> tuple[str | int, ...]:
+    """The keys and indexes that lead to a place."""
+    return () if place is None else (*path_of(place[0]), place[1])
 
 
 @lru_cache(maxsize=4096)
@@ -280,11 +275,11 @@ class Redactor:
         if holds_secret(short) or any(holds_secret(part) for part in parts if len(part) >= LONG_TEXT):
             for text, place in payload.texts:
                 for hit in self._hits(text):
-                    return FoundSecret(self.redact(place_text(place)), hit.name)
+                    return FoundSecret(self.redact(data_place(path_of(place))), hit.name)
         for name, value, place in payload.named:
             if not self._is_allowed(value):
                 what = f"what looks like a secret by its name, {name!r}"
-                return FoundSecret(self.redact(place_text(place)), self.redact(what))
+                return FoundSecret(self.redact(data_place(path_of(place))), self.redact(what))
         return None
 
     def redact(self, text: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.redaction import Payload, place_text
+from pytest_chatprompt.capture.secrets.redaction import Payload, path_of
+from pytest_chatprompt.wording import data_place
 
 KEY = "k3y-0123456789"
 MD5 = "6dbf9ac2da09ee1d3debf5a51873ec6d"
@@ -18,11 +19,11 @@ RANDOM = "9f86d081884c7d659a2feaa0"
 
 
 def strings(data: Any) -> list[tuple[str, str]]:
-    return [(place_text(place), text) for text, place in Payload(data).texts]
+    return [(data_place(path_of(place)), text) for text, place in Payload(data).texts]
 
 
 def named(data: Any) -> list[tuple[str, str, str]]:
-    return [(place_text(place), name, value) for name, value, place in Payload(data).named]
+    return [(data_place(path_of(place)), name, value) for name, value, place in Payload(data).named]
 
 
 def test_every_string_has_its_place() -> None:
