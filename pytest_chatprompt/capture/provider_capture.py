@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -25,8 +24,8 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.model_answers import request_seconds, with_usage
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_post, with_latency
+from pytest_chatprompt.capture.recording.model_answers import with_usage
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
@@ -97,28 +96,22 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     `replies` are given in place of the API's own; `api` forwards what child processes send to its server.
     """
     __tracebackhide__ = True
-    budget = current_context().budget
+    # It sees what is sent, and what models reply.
+    recording = recording or OpenRecording(sends=True, is_kept=False)
+    recording.budget = current_context().budget
     if isinstance(provider, AgentProvider):
-        if budget is not None:
+        if recording.budget is not None:
             raise BudgetError(
                 "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
-
-        def learn(sent: httpx.Request) -> None:
-            router.redactor.add_request(sent.headers, sent.url)
-
         started_at = time.monotonic()
-        exchange = _run_agent(provider, request, router.redactor, learn, current_context())
+        exchange = _run_agent(provider, request, router.redactor, None, current_context())
     else:
-        # It sees what is sent, and what models reply.
-        recording = recording or OpenRecording(sends=True, is_kept=False)
-        recording.budget = budget
         with router.capture(replies, recording=recording, api=api) as capture:
             started_at = time.monotonic()
             exchange = _let_send(provider, request, capture, ConnectionAttempts())
-    seconds = request_seconds(recording, time.monotonic() - started_at)
-    response = with_latency(exchange.response, recording, seconds)
-    return exchange._replace(response=with_usage(response, recording))
+    seconds = time.monotonic() - started_at
+    return exchange._replace(response=with_usage(exchange.response, recording, seconds))
 
 
 def capture_replayed(
@@ -126,13 +119,10 @@ def capture_replayed(
 ) -> Exchange:
     """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
     __tracebackhide__ = True
-    if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
-        replay = partial(replay_or_post, recording)
-        with use_context(SendContext(is_offline=True, replay=replay)):
-            return Exchange(request, with_latency(provider.send(request), recording), ())
     api.recording = recording
+    started_at = time.monotonic()
     exchange = capture_offline(provider, request, api)
-    return exchange._replace(response=with_usage(with_latency(exchange.response, recording), recording))
+    return exchange._replace(response=with_usage(exchange.response, recording, time.monotonic() - started_at))
 
 
 # --- providers of one's own
@@ -188,12 +178,12 @@ def _run_agent(
     provider: AgentProvider,
     request: ProviderRequest,
     redactor: Redactor,
-    answer: Callable[[httpx.Request], httpx.Response | None],
+    answer: Callable[[httpx.Request], httpx.Response] | None,
     context: SendContext,
 ) -> Exchange:
     """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
 
-    What it sends is given to `answer`, and forwarded to the real API where that returns `None`.
+    What it sends is given to `answer`, and without one forwarded to the real API.
     """
     __tracebackhide__ = True
     redactor.add_agent_environment(provider.env)
@@ -212,7 +202,8 @@ def _run_agent(
         # One at a time: a test's routes need not be safe between threads.
         with lock:
             requests.append(sent)
-            return answer(sent)
+            redactor.add_request(sent.headers, sent.url)
+            return None if answer is None else answer(sent)
 
     volatile = VolatileValues(keep=invocation.prompt)
     server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})

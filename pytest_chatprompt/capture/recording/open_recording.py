@@ -8,6 +8,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +46,7 @@ class RecordingEntry:
         replayed: what was recorded earlier; `None` if the request is sent.
         exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
+        pay: spends what the request has cost, by its reply, or by how much came where no whole reply did.
     """
 
     def __init__(self, request: RecordedRequest, replayed: RecordedExchange | None = None) -> None:
@@ -52,9 +54,7 @@ class RecordingEntry:
         self.is_repeated = False
         self._request = request
         self._started_at = time.monotonic()
-        self._billing: Billing | None = None
-        self._reservation: Reservation | None = None
-        self._sent_bytes = 0
+        self.pay: Callable[[RecordedReply | None, int], None] = lambda *_: None
 
     @property
     def replayed_reply(self) -> RecordedReply | None:
@@ -63,36 +63,34 @@ class RecordingEntry:
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
         """Reserve a part of the budget of the run for the request, which is about to be sent."""
-        self._billing = None if budget is None else billing_of(request)
-        if budget is not None and self._billing is not None:
-            self._sent_bytes = len(request.content)
+        # A built-in provider meters what it sends where it knows the budget.
+        is_metered = PROVIDER_EXTENSION in request.extensions and current_context().budget is not None
+        billing = None if budget is None or is_metered else find_billing(request)
+        if budget is not None and billing is not None:
             # Its own thread may be the one that ends those in flight.
-            self._reservation = budget.reserve(self._billing)
-
-    def fail(self, size: int = 0) -> None:
-        """Note that no whole reply came; nothing of it if it never began, so that it has cost nothing."""
-        self._pay(None, size)
+            self.pay = partial(_pay, budget.reserve(billing), billing, len(request.content))
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply, of which the body is what was read, into its place in the recording."""
         reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
         seconds = rounded(time.monotonic() - self._started_at)
         self.exchange = RecordedExchange(request=self._request, reply=reply, latency_seconds=seconds)
-        self._pay(reply, len(body))
+        self.pay(reply, len(body))
 
-    def _pay(self, reply: RecordedReply | None, size: int) -> None:
-        """Spend what the request has cost: nothing if the API was not reached, or replied with an error."""
-        if self._reservation is None or self._billing is None:
-            return
-        if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not size:
-            self._reservation.release()
-            return
-        usage = read_usage({} if reply is None else reply.content)
-        if usage.input_tokens is None:
-            usage = TokenUsage(input_tokens=estimate_tokens(self._sent_bytes), output_tokens=estimate_tokens(size))
-        # Embeddings have no output.
-        usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
-        self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
+
+def _pay(
+    reservation: Reservation, billing: Billing, sent_bytes: int, reply: RecordedReply | None, received_bytes: int
+) -> None:
+    """Spend what a request has cost: nothing if the API was not reached, or replied with an error."""
+    if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not received_bytes:
+        reservation.release()
+        return
+    usage = read_usage({} if reply is None else reply.content)
+    if usage.input_tokens is None:
+        usage = TokenUsage(input_tokens=estimate_tokens(sent_bytes), output_tokens=estimate_tokens(received_bytes))
+    # Embeddings have no output.
+    usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
+    reservation.settle(billing.cost_usd(usage) or 0.0)
 
 
 class OpenRecording:
@@ -230,6 +228,8 @@ _LIMITS: Final = httpx.Limits(max_keepalive_connections=0)
 # What httpx decodes without further packages.
 _ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
 _CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
+# The body goes on decoded, and its length is set where it is framed.
+_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 
 
 def send(request: httpx.Request) -> httpx.Response:
@@ -237,14 +237,14 @@ def send(request: httpx.Request) -> httpx.Response:
 
     Certificates and proxies are those of the environment: what else its client has is not known here.
     """
-    client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    client = httpx.Client(verify=trusted_certificates(), limits=_LIMITS)
     with let_pass():
         return client.send(_copy(request), stream=True)
 
 
 async def send_async(request: httpx.Request) -> httpx.Response:
     """Send a request of an async client on, in its event loop; see `send`."""
-    client = httpx.AsyncClient(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    client = httpx.AsyncClient(verify=trusted_certificates(), limits=_LIMITS)
     with let_pass():
         return await client.send(_copy(request), stream=True)
 
@@ -270,9 +270,11 @@ async def replay_or_send(recording: OpenRecording, request: httpx.Request, send:
     try:
         response = await awaited(send(request))
     except BaseException:
-        entry.fail()
+        entry.pay(None, 0)
         raise
-    return _forwarded(request, response, entry)
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
+    stream = _RecordingStream(response, entry)
+    return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
 
 def replay_or_post(
@@ -304,16 +306,7 @@ def with_latency(
     return response.model_copy(update={"latency_seconds": seconds}) if response.is_awaited else response
 
 
-# The body goes on decoded, and its length is set where it is framed.
-_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 _LAST_EVENT: Final = b"data: [DONE]"
-
-
-def _forwarded(request: httpx.Request, response: httpx.Response, entry: RecordingEntry) -> httpx.Response:
-    """A response that is recorded while its client reads it."""
-    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
-    stream = _RecordingStream(response, entry)
-    return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
 
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -322,68 +315,57 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     def __init__(self, response: httpx.Response, entry: RecordingEntry) -> None:
         self._response = response
         self._entry = entry
-        self._chunks: list[bytes] = []
+        self._body = bytearray()
         self._size = 0
-        # It broke off, or is too long.
-        self._is_broken = False
+        self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
-        with self._dropped_if_broken():
+        with self._ended():
             for chunk in self._response.iter_bytes():
                 yield self._add(chunk)
-        self._finish(is_complete=True)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._dropped_if_broken():
+        with self._ended():
             async for chunk in self._response.aiter_bytes():
                 yield self._add(chunk)
-        self._finish(is_complete=True)
 
     def close(self) -> None:
-        self._finish(is_complete=False)
+        self._end(is_complete=False)
         self._response.close()
 
     async def aclose(self) -> None:
-        self._finish(is_complete=False)
+        self._end(is_complete=False)
         await self._response.aclose()
 
     @contextmanager
-    def _dropped_if_broken(self) -> Iterator[None]:
+    def _ended(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
         try:
             yield
         except Exception:
-            self._is_broken = True
-            self._entry.fail(self._size or 1)
+            self._end(is_complete=False, is_broken=True)
             raise
+        self._end(is_complete=True)
 
     def _add(self, chunk: bytes) -> bytes:
         self._size += len(chunk)
+        self._body += chunk
         if self._size > MAX_REPLY_BYTES:
-            self._is_broken = True
-            self._chunks.clear()
-        else:
-            self._chunks.append(chunk)
+            self._body.clear()
         return chunk
 
-    def _finish(self, *, is_complete: bool) -> None:
-        """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
-        if self._entry.exchange is not None:
+    def _end(self, *, is_complete: bool, is_broken: bool = False) -> None:
+        """Record the body; the first call counts. A body that was not read at all is not recorded."""
+        if self._is_over:
             return
-        if self._is_broken or not (is_complete or self._chunks):
-            self._entry.fail(self._size or 1)
+        self._is_over = True
+        if is_broken or self._size > MAX_REPLY_BYTES or not (is_complete or self._size):
+            self._entry.pay(None, self._size or 1)
             return
-        body = b"".join(self._chunks)
         # OpenAI's SDK reads no further than this, which is the end.
-        is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
+        is_complete = is_complete or self._body.rstrip().endswith(_LAST_EVENT)
         content_type = self._response.headers.get("content-type", "")
-        self._entry.finish(self._response.status_code, content_type, body, is_complete=is_complete)
-
-
-def billing_of(request: httpx.Request) -> Billing | None:
-    """`find_billing` for what is metered here: a built-in provider meters what it sends where it knows the budget."""
-    is_metered = PROVIDER_EXTENSION in request.extensions and current_context().budget is not None
-    return None if is_metered else find_billing(request)
+        self._entry.finish(self._response.status_code, content_type, bytes(self._body), is_complete=is_complete)
 
 
 def find_billing(request: httpx.Request) -> Billing | None:
@@ -404,5 +386,5 @@ def find_billing(request: httpx.Request) -> Billing | None:
 
 
 def billing_of_sent(sent: SentRequest) -> Billing | None:
-    """`billing_of` for a request as tests and snapshots see it."""
-    return billing_of(httpx.Request("POST", sent.url, json=read_body(sent.body)))
+    """`find_billing` for a request as tests and snapshots see it."""
+    return find_billing(httpx.Request("POST", sent.url, json=read_body(sent.body)))

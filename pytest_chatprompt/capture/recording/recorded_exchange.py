@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -43,20 +42,6 @@ def event_format(content_type: str) -> EventFormat | None:
     return _FORMATS.get(content_type.partition(";")[0].strip().lower())
 
 
-def parse_exact_json(text: str) -> Any:
-    """Parse JSON that stays the same when it is written again."""
-    return parse_json(text, parse_constant=_refuse, parse_float=_finite)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
-
-
-def _refuse(number: str) -> Any:
-    raise ValueError(f"JSON cannot write {number}")
-
-
 # --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
 
 
@@ -76,7 +61,7 @@ def _read_fields(block: str) -> dict[str, Any]:
     if event.get("data", "").startswith(("{", "[")):
         # Text that only looks like it, such as OpenAI's `[DONE]`, stays text.
         with suppress(ValueError):
-            event["data"] = parse_exact_json(event["data"])
+            event["data"] = parse_json(event["data"])
     return event
 
 
@@ -93,7 +78,7 @@ def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
 
 def _read_json_lines(body: bytes) -> list[Any]:
     # Not by `splitlines`: JSON may hold other separators of lines as they are.
-    return [parse_exact_json(line) for line in body.decode().split("\n") if line.strip()]
+    return [parse_json(line) for line in body.decode().split("\n") if line.strip()]
 
 
 def _write_json_line(event: Any) -> bytes:
@@ -109,10 +94,10 @@ def _read_aws_events(body: bytes) -> list[Any]:
 
 def _read_payload(payload: bytes) -> Any:
     """The JSON data of an event; Bedrock's `InvokeModelWithResponseStream` has that of the model in base64 within."""
-    data = parse_exact_json(payload.decode())
+    data = parse_json(payload.decode())
     if isinstance(data, dict) and isinstance(data.get("bytes"), str):
         with suppress(ValueError):
-            inner = parse_exact_json(base64.b64decode(data["bytes"], validate=True).decode())
+            inner = parse_json(base64.b64decode(data["bytes"], validate=True).decode())
             # Other data would not be told from text when it is written.
             data["bytes"] = inner if isinstance(inner, dict) else data["bytes"]
     return data
@@ -150,7 +135,7 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
         if body and (stream := event_format(content_type)) is not None:
             return {"events": _check_text(stream.read(body))}
         if body and _is_json(content_type):
-            return {"body": _check_text(parse_exact_json(body.decode()))}
+            return {"body": _check_text(parse_json(body.decode()))}
     except (ValueError, RecursionError):
         # It is not what the API says that it is.
         pass
@@ -179,8 +164,8 @@ def _text_or_base64(body: bytes) -> dict[str, Any]:
 
 
 def _check_text(data: Any) -> Any:
-    """Return JSON data if YAML can hold it."""
-    json.dumps(data, ensure_ascii=False).encode()
+    """Return JSON data if YAML can hold it, and JSON can be written of it again."""
+    json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     return data
 
 
@@ -338,11 +323,10 @@ def data_sha256(data: Any) -> str:
 def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
     """A request as a recording keeps it, masked."""
     body = mask(sent.body)
-    if not sent.headers:
-        return RecordedRequest(endpoint=sent.endpoint, sha256=request_sha256(sent.endpoint, body), body=body)
-    headers = mask(dict(sent.headers))
+    headers = mask(dict(sent.headers)) if sent.headers else {}
+    given: dict[str, Any] = {"headers": headers} if headers else {}
     sha256 = request_sha256(sent.endpoint, body, headers)
-    return RecordedRequest(endpoint=sent.endpoint, headers=headers, sha256=sha256, body=body)
+    return RecordedRequest(endpoint=sent.endpoint, sha256=sha256, body=body, **given)
 
 
 def rounded(seconds: float) -> float:

@@ -16,11 +16,13 @@ class SecretKind(Enum):
 
     Attributes:
         PHRASE: a password or the like, which may consist of several words.
-        KEY: a key for an API or the like, which never consists of words and short numbers alone.
+        KEY: a key for an API or the like, which never consists of words alone.
+        UNCERTAIN: a key of some sort, or a name of something, which may consist of words and numbers.
     """
 
     PHRASE = auto()
     KEY = auto()
+    UNCERTAIN = auto()
 
 
 def _set(words: str) -> frozenset[str]:
@@ -35,7 +37,7 @@ _PHRASES: Final = _set(
 _PHRASE_ENDING: Final = re.compile(
     r".+(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?)|(?:ssh|db|my)pass"
 )
-_KEYS: Final = _set("key keys apikey apikeys pat pats auth authorization sig signature sas jwt bearer cookie")
+_KEYS: Final = _set("apikey apikeys pat pats auth authorization sig signature sas jwt bearer cookie")
 _KEY_ENDING: Final = re.compile(r".*(?:api|access|secret|private|account|subscription|auth)keys?")
 _CERTAIN_IN_BODIES: Final = (_PHRASES - {"pass", "token", "tokens"}) | {"apikey", "apikeys", "authorization"}
 # What stands in front of `key` and `token`, and makes a secret of it in any context.
@@ -106,7 +108,9 @@ def kind_of_variable(name: str) -> SecretKind | None:
     if any(word in _PHRASES or _PHRASE_ENDING.fullmatch(word) for word in words):
         return SecretKind.PHRASE
     is_pair = any(one in _MAKES_SECRET["key"] and two in ("key", "keys") for one, two in pairwise(words))
-    return SecretKind.KEY if is_pair or last in _KEYS or any(map(_KEY_ENDING.fullmatch, words)) else None
+    if is_pair or last in _KEYS or any(map(_KEY_ENDING.fullmatch, words)):
+        return SecretKind.KEY
+    return SecretKind.UNCERTAIN if last in ("key", "keys") else None
 
 
 @lru_cache(maxsize=4096)
@@ -141,11 +145,11 @@ _MOST_STEPS: Final = 200
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:/ _-]*")
 _SEPARATORS: Final = re.compile(r"[-_./:,@ ]+")
 _ONE_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}|[A-Z]{1,20}")
-# A word, an abbreviation, words as in `customerId`, with a number as in `gpt4` and `ipv6Address`; and numbers, as in
-# `4o` and `20241022`.
+# A word, an abbreviation, or words as in `customerId`.
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}(?:[A-Z][a-z]{2,19}){0,5}|[A-Z]{2,20}")
+# The same with a number, as in `gpt4` and `ipv6Address`, and numbers, as in `4o` and `20241022`.
 _WORD_OR_NUMBER: Final = re.compile(
-    r"(?:[A-Za-z][a-z]{0,19}(?:[A-Z][a-z]{2,19}){0,5}|[A-Z]{2,20})(?:[0-9]{1,4}(?:[A-Z][a-z]{2,19}){0,5})?"
-    r"|[0-9]{1,4}[a-z]{0,2}|20[0-9]{6}"
+    rf"(?:{_PLAIN_WORD.pattern})(?:[0-9]{{1,4}}(?:[A-Z][a-z]{{2,19}}){{0,5}})?|[0-9]{{1,4}}[a-z]{{0,2}}|20[0-9]{{6}}"
 )
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]")
@@ -172,8 +176,9 @@ def looks_secret(value: str, kind: SecretKind) -> bool:
     if _URL.match(value) or _is_path(value) or is_example(value):
         return False
     words = [word for word in _SEPARATORS.split(value) if word]
-    may_be_words = kind is SecretKind.PHRASE and not any(map(_WORD_OF_PLACEHOLDERS.fullmatch, words))
-    return may_be_words or not all(map(_WORD_OR_NUMBER.fullmatch, words))
+    if kind is SecretKind.UNCERTAIN or any(map(_WORD_OF_PLACEHOLDERS.fullmatch, words)):
+        return not all(map(_WORD_OR_NUMBER.fullmatch, words))
+    return kind is SecretKind.PHRASE or not all(map(_PLAIN_WORD.fullmatch, words))
 
 
 def is_example(value: str) -> bool:
@@ -233,7 +238,7 @@ def _secrets_under(name: str, value: str) -> Iterator[str]:
     if kind is not None:
         # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
         parts = _PART.findall(value.replace("\\n", "\n"))
-        yield from (part for part in parts if looks_secret(part, SecretKind.KEY))
+        yield from (part for part in parts if looks_secret(part, SecretKind.UNCERTAIN))
         if looks_secret(value, kind):
             yield value
 
@@ -250,8 +255,9 @@ def secrets_of_header(name: str, value: str) -> Iterator[str]:
     # A signature is another one for each request, and no secret once the request was sent.
     if kind is not None and "signature=" not in value.lower():
         is_cookie = name.lower() == "cookie"
-        credentials = [each.partition("=")[2] for each in value.split(";")] if is_cookie else value.split()[-1:]
-        yield from (credential.strip() for credential in credentials if looks_secret(credential.strip(), kind))
+        credentials = [each.partition("=")[2].strip() for each in value.split(";")] if is_cookie else value.split()[-1:]
+        kind = SecretKind.UNCERTAIN if is_cookie else kind
+        yield from (credential for credential in credentials if looks_secret(credential, kind))
 
 
 def values_in_url(url: str) -> Iterator[tuple[str, str]]:

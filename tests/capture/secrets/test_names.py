@@ -12,7 +12,7 @@ from pytest_chatprompt.capture.secrets.names import (
     kind_of_variable,
 )
 
-PHRASE, KEY = SecretKind.PHRASE, SecretKind.KEY
+PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,9 @@ PHRASE, KEY = SecretKind.PHRASE, SecretKind.KEY
             "OPENAI_API_KEY OPENAI_API_KEY_2 OPENAI_API_KEY2 API_KEYS APIKEY openaiApiKey OPENAI_APIKEY GITHUB_PAT "
             "STRIPE_PRIVATE_KEY AZURE_STORAGE_KEY ACCOUNT_KEY SUBSCRIPTION_KEY API_KEY_OPENAI API_KEY_PROD_2 "
             "JENKINS_AUTH Ocp-Apim-Subscription-Key x-api-key api-key x-goog-api-key authorization cookie "
-            "Proxy-Authorization x-functions-key SAS_SIG KEY SSH_KEY AZURE_OPENAI_KEY deploy_keys",
+            "Proxy-Authorization x-functions-key SAS_SIG",
         ),
+        (UNCERTAIN, "KEY SSH_KEY AZURE_OPENAI_KEY deploy_keys"),
         (
             None,
             "HOME PATH PWD OLDPWD KEYBOARD MONKEY MYKEYX MYTOKENX KEYS TOKENS PARTITION_KEY SORT_KEY CACHE_KEY "
@@ -41,7 +42,7 @@ PHRASE, KEY = SecretKind.PHRASE, SecretKind.KEY
             "PASSWORD_STORE_DIR SSH_AUTH_SOCK KEY_VAULT COMPASS PATTERN AUTHOR content-type sec-websocket-key 7 _",
         ),
     ],
-    ids=["phrases", "keys", "others"],
+    ids=["phrases", "keys", "uncertain", "others"],
 )
 def test_the_name_of_a_variable_or_header_says_what_it_holds(kind: SecretKind | None, names: str) -> None:
     assert {name: kind_of_variable(name) for name in names.split()} == dict.fromkeys(names.split(), kind)

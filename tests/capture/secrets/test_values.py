@@ -6,8 +6,8 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.names import SecretKind, looks_secret
 
-PHRASE, KEY = SecretKind.PHRASE, SecretKind.KEY
-ALL = (PHRASE, KEY)
+PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
+ALL = (PHRASE, KEY, UNCERTAIN)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ ALL = (PHRASE, KEY)
         pytest.param("customerAddress", (PHRASE,), id="words in camel case"),
         pytest.param("correct horse battery staple", (PHRASE,), id="words with blanks"),
         pytest.param("lm-studio", (PHRASE,), id="a name of words"),
-        pytest.param("claude-sonnet-5-5", (PHRASE,), id="a model"),
-        pytest.param("gpt-4o-2024-08-06", (PHRASE,), id="a model with a date"),
-        pytest.param("claude-3-5-sonnet-20241022", (PHRASE,), id="a model with a date without dashes"),
-        pytest.param("ipv6AddressBlocks", (PHRASE,), id="words in camel case with a number"),
-        pytest.param("summer2024", (PHRASE,), id="a word with a year"),
-        pytest.param("sk-secret-0123", (PHRASE,), id="words with a short number"),
+        pytest.param("claude-sonnet-5-5", (PHRASE, KEY), id="a model"),
+        pytest.param("gpt-4o-2024-08-06", (PHRASE, KEY), id="a model with a date"),
+        pytest.param("claude-3-5-sonnet-20241022", (PHRASE, KEY), id="a model with a date without dashes"),
+        pytest.param("ipv6AddressBlocks", (PHRASE, KEY), id="words in camel case with a number"),
+        pytest.param("summer2024", (PHRASE, KEY), id="a word with a year"),
+        pytest.param("sk-secret-0123", (PHRASE, KEY), id="words with a short number"),
         pytest.param("sk-0123456789", ALL, id="a word with a long number"),
         pytest.param("P@ssw0rd!", ALL, id="a password"),
         pytest.param("tr0ub4dor", ALL, id="letters and digits"),
