@@ -8,6 +8,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -93,6 +94,7 @@ def _pay(
     reservation.settle(billing.cost_usd(usage) or 0.0)
 
 
+@dataclass(eq=False)
 class OpenRecording:
     """The recording of one test, or of one answer of a repeated case.
 
@@ -102,40 +104,35 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
+        others: the recorded answers of a repeated case with other numbers.
+        is_kept: whether replies are recorded, or only seen.
 
     Attributes:
-        is_kept: whether replies are recorded, or only seen.
         requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a fact of its own
-        self,
-        recorded: Iterable[RecordedExchange] = (),
-        *,
-        sends: bool,
-        mask: Mask = lambda data: data,
-        base_url: Any = None,
-        describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}",
-        others: tuple[RecordedExchange, ...] = (),
-        is_kept: bool = True,
-    ) -> None:
-        self.sends = sends
-        self.is_kept = is_kept
-        self.requests: list[tuple[httpx.Request, RecordingEntry]] = []
-        self.others = others
-        self.base_url = base_url
-        self._mask = mask
-        self._describe_missing = describe_missing
-        # By the hash of the request, and whether it has the reply to that or the answer of an agent.
-        self._waiting: dict[tuple[str, bool], deque[RecordedExchange]] = defaultdict(deque)
-        self.budget: Budget | None = None
+    recorded: InitVar[Iterable[RecordedExchange]] = ()
+    _: KW_ONLY
+    sends: bool
+    mask: Mask = lambda data: data
+    base_url: Any = None
+    describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}"
+    others: tuple[RecordedExchange, ...] = ()
+    is_kept: bool = True
+    budget: Budget | None = None
+    requests: list[tuple[httpx.Request, RecordingEntry]] = field(init=False, default_factory=list)
+    # By the hash of the request, and whether it has the reply to that or the answer of an agent.
+    _waiting: dict[tuple[str, bool], deque[RecordedExchange]] = field(init=False)
+    # What was replayed or sent, in the order of the requests.
+    _entries: list[RecordingEntry] = field(init=False, default_factory=list)
+    _parts: list[OpenRecording] = field(init=False, default_factory=list)
+    _lock: Any = field(init=False, default_factory=threading.RLock)
+
+    def __post_init__(self, recorded: Iterable[RecordedExchange]) -> None:
+        self._waiting = defaultdict(deque)
         for exchange in recorded:
             self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
-        # What was replayed or sent, in the order of the requests.
-        self._entries: list[RecordingEntry] = []
-        self._parts: list[OpenRecording] = []
-        self._lock = threading.RLock()
 
     def part(self, base_url: Any = None) -> OpenRecording:
         """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
@@ -157,11 +154,11 @@ class OpenRecording:
 
         The `request` of a client is noted in `requests`.
         """
-        recorded = recorded_request(sent, self._mask)
+        recorded = recorded_request(sent, self.mask)
         with self._lock:
             waiting = self._waiting.get((recorded.sha256, True))
             if not (waiting or self.sends):
-                raise ReplayError(self._describe_missing(sent))
+                raise ReplayError(self.describe_missing(sent))
             entry = RecordingEntry(recorded, waiting.popleft() if waiting else None)
             self._entries.append(entry)
             if request is not None:

@@ -7,7 +7,7 @@ import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler
@@ -42,22 +42,14 @@ class _Listener(socketserver.ThreadingTCPServer):
 
     request_queue_size = 128
 
-    def __init__(
-        self, answer: Callable[[_Handler, bytes], httpx.Response], on_error: Callable[[BaseException], None]
-    ) -> None:
+    def __init__(self, owner: CaptureServer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
-        self.on_error = on_error
+        self.owner = owner
         self._connections: dict[threading.Thread, socket.socket] = {}
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start the thread of a connection."""
-        thread = threading.Thread(
-            target=self.process_request_thread,
-            args=(request, client_address),
-            name="chatprompt-server-connection",
-            daemon=True,
-        )
+        thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         self._connections = {each: client for each, client in self._connections.items() if each.is_alive()}
         self._connections[thread] = request
         thread.start()
@@ -98,12 +90,18 @@ class _Handler(BaseHTTPRequestHandler):
             # The client has gone.
             self.close_connection = True
             return
-        response = self.server.answer(self, body)
+        response = self.server.owner.answer(self, body)
+        reply = RawReply(response, self.command)
+        for name in HOP_BY_HOP:
+            reply.headers.pop(name.decode(), None)
         try:
-            reply = RawReply(response, self.command)
-            for name in HOP_BY_HOP:
-                reply.headers.pop(name.decode(), None)
-            self._write(reply.framed())
+            for part in reply.framed():
+                self.wfile.write(part)
+        except Exception as error:
+            # The stream has broken off, and the client must not take it for whole; or the client has gone.
+            self.close_connection = True
+            if not isinstance(error, ConnectionError):
+                self.server.owner.on_error(error)
         finally:
             response.close()
 
@@ -112,19 +110,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_CONNECT(self) -> None:
         """Refuse to be a proxy."""
         self.send_error(403, "only requests to the APIs of models are captured: this is no proxy for other hosts")
-
-    def _write(self, parts: Iterator[bytes]) -> None:
-        """Write a reply, whose stream may break off; then the client must not take it for whole."""
-        while True:
-            try:
-                part = next(parts, None)
-            except Exception as error:
-                self.server.on_error(error)
-                self.close_connection = True
-                return
-            if part is None:
-                return
-            self.wfile.write(part)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: the test sees the requests."""
@@ -167,7 +152,7 @@ class CaptureServer:
         on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.errors: list[BaseException] = []
-        self._on_error = on_error or self.errors.append
+        self.on_error = on_error or self.errors.append
         self._handle = handle
         self._is_live = is_live
         # In a live run this key spends the user's money, so only the child process gets it.
@@ -175,7 +160,7 @@ class CaptureServer:
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
         self._environment_before = dict(self._environment)
-        self._listener = _Listener(self._answer, self._on_error)
+        self._listener = _Listener(self)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
@@ -248,13 +233,14 @@ class CaptureServer:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
         self._cleanup.close()
 
-    def _answer(self, received: _Handler, body: bytes) -> httpx.Response:
+    def answer(self, received: _Handler, body: bytes) -> httpx.Response:
+        """Answer what a connection has received; what goes wrong is kept."""
         try:
             request = self._to_httpx(received, body)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
-            self._on_error(error)
+            self.on_error(error)
             return error_reply(str(error) or type(error).__name__)
 
     def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
