@@ -13,9 +13,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -131,7 +132,14 @@ def capture_replayed(
 def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
     """Let a provider send a request: an object with `send`, or a function. An async one is awaited."""
     __tracebackhide__ = True
-    response = send_function(provider)(request)
+    if inspect.isclass(provider):
+        raise ProviderError(
+            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
+        )
+    send = getattr(provider, "send", provider)
+    if not callable(send):
+        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
+    response = send(request)
     if inspect.isawaitable(response):
         response = _wait_for(response)
     if isinstance(response, ProviderResponse):
@@ -140,18 +148,6 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
         return ProviderResponse(text=response)
     sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
     raise ProviderError(f"{sender} returned {type(response).__name__}, not a ProviderResponse or a str")
-
-
-def send_function(provider: object) -> SendFunction:
-    """The function to call: the provider's `send`, or the provider itself."""
-    if inspect.isclass(provider):
-        raise ProviderError(
-            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
-        )
-    send = getattr(provider, "send", provider)
-    if not callable(send):
-        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
-    return cast(SendFunction, send)
 
 
 def _wait_for(awaitable: Awaitable[Any]) -> Any:
@@ -218,10 +214,10 @@ def _run_agent(
             raise CaptureError(str(server.errors[0])) from server.errors[0]
     if not requests:
         raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
-    sent = []
-    for each in map(SentRequest.from_httpx, requests):
-        body = volatile.replace(provider.stable_body(each.body))
-        sent.append(SentRequest(each.endpoint, body, headers=each.headers))
+    sent = (
+        replace(each, url="", body=volatile.replace(provider.stable_body(each.body)))
+        for each in map(SentRequest.from_httpx, requests)
+    )
     return Exchange(request, response, tuple(sent), invocation)
 
 
@@ -247,11 +243,9 @@ class VolatileValues:
         self._keep = keep
         self._started = time.time()
         self._ids: dict[str, str] = {}
-        folders = {tempfile.gettempdir(), str(Path(tempfile.gettempdir()).resolve())}
+        folders = "|".join(map(re.escape, {tempfile.gettempdir(), str(Path(tempfile.gettempdir()).resolve())}))
         # As `tempfile` names them, for `AgentProvider.send`.
-        self._folder = re.compile(
-            rf"(?:{'|'.join(map(re.escape, sorted(folders, key=len, reverse=True)))})/chatprompt-[a-z0-9_]{{8}}"
-        )
+        self._folder = re.compile(rf"(?:{folders})/chatprompt-[a-z0-9_]{{8}}")
 
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
@@ -271,15 +265,11 @@ class VolatileValues:
     def _replace_in_text(self, text: str) -> str:
         text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)
         text = _UNIX_TIME.sub(lambda match: "{time}" if self._is_now(float(match[0])) else match[0], text)
-        return re.sub(_ISO_TIME.format(dates="|".join(self._dates())), self._name_date_or_time, text)
-
-    def _name_date_or_time(self, match: re.Match[str]) -> str:
-        return "{date}" if len(match[0]) == len("2000-01-01") else "{time}"
-
-    def _dates(self) -> set[str]:
-        """The dates of the run, here and in UTC."""
-        moments = (self._started, time.time())
-        return {datetime.fromtimestamp(at, zone).date().isoformat() for at in moments for zone in (None, UTC)}
+        # The dates of the run, here and in UTC.
+        moments = (datetime.fromtimestamp(at, zone) for at in (self._started, time.time()) for zone in (None, UTC))
+        dates = {str(moment.date()) for moment in moments}
+        pattern = _ISO_TIME.format(dates="|".join(dates))
+        return re.sub(pattern, lambda match: "{date}" if match[0] in dates else "{time}", text)
 
     def _is_now(self, number: float) -> bool:
         seconds = number / 1000 if number > _MILLISECONDS else number

@@ -9,7 +9,6 @@ import socketserver
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from functools import partial
 from http.server import BaseHTTPRequestHandler
 from time import monotonic
 from typing import Any, Final
@@ -165,8 +164,7 @@ class CaptureServer:
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
         self._cleanup.callback(self._listener.close)
-        serve = partial(self._listener.serve_forever, _POLL_SECONDS)
-        threading.Thread(target=serve, name="chatprompt-server", daemon=True).start()
+        threading.Thread(target=self._listener.serve_forever, args=(_POLL_SECONDS,), daemon=True).start()
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -175,44 +173,38 @@ class CaptureServer:
 
     def learn_environment(self) -> None:
         """Remember the values of variables that do not point to this server, to forward requests with them later."""
-        self._environment_before |= {
-            name: value for name, value in self._environment.items() if not self._is_own(value)
-        }
+        for name, value in self._environment.items():
+            if value != self._placeholder and not value.startswith(self.url):
+                self._environment_before[name] = value
 
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet."""
+        what = describe_request(request)
         if not self._is_live:
             raise CaptureError(
-                f"nothing answers {describe_request(request)} offline; "
-                "add a route to eval_api, or run with --chatprompt-live"
+                f"nothing answers {what} offline; add a route to eval_api, or run with --chatprompt-live"
             )
-        prepared = self._prepare(request, request.extensions[_TARGET])
+        prepared = self._prepare(request, what, request.extensions[_TARGET])
         try:
             return send(prepared)
         except httpx.HTTPError as error:
-            raise CaptureError(
-                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
-            ) from error
+            raise CaptureError(f"{what} got no reply: {error!r}; check the network and the URL of the API") from error
 
-    def _prepare(self, request: httpx.Request, target: Target) -> httpx.Request:
-        """The request as the real API gets it."""
+    def _prepare(self, request: httpx.Request, what: str, target: Target) -> httpx.Request:
+        """The request as the real API gets it; `what` describes it in errors."""
         if target.api is None:
             names = ", ".join(api.name for api in REDIRECTED_APIS)
             raise CaptureError(
-                f"{describe_request(request)} cannot be sent on, since its path names no API; "
-                f"it must begin with the name of one: {names}"
+                f"{what} cannot be sent on, since its path names no API; it must begin with the name of one: {names}"
             )
         self.learn_environment()
         environment = self._environment_before
         url = find_real_url(target, environment, self.url)
         if url is None:
-            raise CaptureError(
-                f"{describe_request(request)} cannot be sent on: "
-                f"set {next(iter(target.api.urls))} to the URL of your API"
-            )
+            raise CaptureError(f"{what} cannot be sent on: set {next(iter(target.api.urls))} to the URL of your API")
         if request.headers.get("authorization", "").startswith(_SIGV4):
             raise CaptureError(
-                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                f"{what} is signed for this machine (SigV4) and cannot be sent on; "
                 "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
             )
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
@@ -221,9 +213,7 @@ class CaptureServer:
             keys = (environment.get(variable, "") for variable in target.api.keys)
             key = next((key for key in keys if key and key != self._placeholder), None)
             if key is None:
-                raise CaptureError(
-                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
-                )
+                raise CaptureError(f"{what} cannot be sent on without a key: set {target.api.keys[0]}")
             headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
             query = url.query.replace(placeholder, quote(key, safe="").encode())
             url = url.copy_with(query=query) if query else url
@@ -254,6 +244,3 @@ class CaptureServer:
             content=body,
             extensions={_TARGET: target},
         )
-
-    def _is_own(self, value: str) -> bool:
-        return value == self._placeholder or value.startswith(self.url)
