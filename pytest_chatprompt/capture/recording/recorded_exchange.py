@@ -39,7 +39,11 @@ class EventFormat(NamedTuple):
 
 def event_format(content_type: str) -> EventFormat | None:
     """The format of a stream by its media type; `None` if that is not a stream."""
-    return _FORMATS.get(content_type.partition(";")[0].strip().lower())
+    return _FORMATS.get(_media_type(content_type))
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 # --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
@@ -129,17 +133,18 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
     """The content that a recording keeps: one of the keys `body`, `events`, `text` and `base64`."""
-    if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
-        return _text_or_base64(body)
-    try:
-        if body and (stream := event_format(content_type)) is not None:
-            return {"events": _check_text(stream.read(body))}
-        if body and _is_json(content_type):
-            return {"body": _check_text(parse_json(body.decode()))}
-    except (ValueError, RecursionError):
-        # It is not what the API says that it is.
-        pass
-    return _text_or_base64(body)
+    media_type = _media_type(content_type)
+    if body and sum(map(body.count, _PART_MARKS)) <= _MAX_PARTS:
+        # It may not be what the API says that it is.
+        with suppress(ValueError, RecursionError):
+            if media_type in _FORMATS:
+                return {"events": _check_text(_FORMATS[media_type].read(body))}
+            # JSON, if it says so, or says nothing.
+            if media_type in ("", "application/json") or media_type.endswith("+json"):
+                return {"body": _check_text(parse_json(body.decode()))}
+    with suppress(UnicodeDecodeError):
+        return {"text": body.decode()}
+    return {"base64": base64.b64encode(body).decode("ascii")}
 
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
@@ -156,23 +161,10 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     return [str(content.get("text", "")).encode(errors="surrogatepass")]
 
 
-def _text_or_base64(body: bytes) -> dict[str, Any]:
-    try:
-        return {"text": body.decode()}
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode("ascii")}
-
-
 def _check_text(data: Any) -> Any:
     """Return JSON data if YAML can hold it, and JSON can be written of it again."""
     json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     return data
-
-
-def _is_json(content_type: str) -> bool:
-    """Whether a body may be JSON: if it says so, or says nothing."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    return media_type in ("", "application/json") or media_type.endswith("+json")
 
 
 _LATENCY_DIGITS: Final = 3
