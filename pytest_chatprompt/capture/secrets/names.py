@@ -237,7 +237,7 @@ def _secrets_under(name: str, value: str) -> Iterator[str]:
     kind = kind_of_variable(name)
     if kind is not None:
         # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
-        parts = _PART.findall(value.replace("\\n", "\n"))
+        parts = () if _is_path(value) else _PART.findall(value.replace("\\n", "\n"))
         yield from (part for part in parts if looks_secret(part, SecretKind.UNCERTAIN))
         if looks_secret(value, kind):
             yield value

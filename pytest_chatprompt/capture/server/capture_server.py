@@ -199,7 +199,7 @@ class CaptureServer:
             )
         self.learn_environment()
         environment = self._environment_before
-        url = find_real_url(target, environment, self.url)
+        url = find_real_url(target.api, target.path, environment)
         if url is None:
             raise CaptureError(f"{what} cannot be sent on: set {next(iter(target.api.urls))} to the URL of your API")
         if request.headers.get("authorization", "").startswith(_SIGV4):
@@ -210,8 +210,7 @@ class CaptureServer:
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
         placeholder = self._placeholder.encode()
         if placeholder in url.query or any(placeholder in value for _, value in headers):
-            keys = (environment.get(variable, "") for variable in target.api.keys)
-            key = next((key for key in keys if key and key != self._placeholder), None)
+            key = next(filter(None, map(environment.get, target.api.keys)), None)
             if key is None:
                 raise CaptureError(f"{what} cannot be sent on without a key: set {target.api.keys[0]}")
             headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]

@@ -211,8 +211,7 @@ def find_target(target: str, server_url: str) -> Target:
     path = target.removeprefix(server_url)
     if not path.startswith("/"):
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
-        url = httpx.URL(path) if "://" in path else httpx.URL(server_url)
-        return Target(None, path, url)
+        return Target(None, path, httpx.URL(path if "://" in path else server_url))
     path, question_mark, query = path.partition("?")
     name, _, rest = path[1:].partition("/")
     api = _BY_NAME.get(name)
@@ -222,21 +221,18 @@ def find_target(target: str, server_url: str) -> Target:
     return Target(api, path, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path))
 
 
-def find_real_url(target: Target, environment: Mapping[str, str], server_url: str) -> httpx.URL | None:
+def find_real_url(api: RedirectedAPI, path: str, environment: Mapping[str, str]) -> httpx.URL | None:
     """The URL to forward a request to; `None` if no variable says where this API is."""
-    api = target.api
-    assert api is not None  # noqa: S101 - for mypy: the callers know
-    for variable, path in api.urls.items():
+    for variable, base_path in api.urls.items():
         url = environment.get(variable, "").strip().rstrip("/")
-        if not url or url.startswith(server_url):
-            continue
-        url = url if "://" in url else f"http://{url}"
-        if target.path.startswith(path):
-            return _join(url, target.path.removeprefix(path))
-        if url.endswith(path):
-            return _join(url.removesuffix(path), target.path)
+        if url:
+            url = url if "://" in url else f"http://{url}"
+            if path.startswith(base_path):
+                return _join(url, path.removeprefix(base_path))
+            if url.endswith(base_path):
+                return _join(url.removesuffix(base_path), path)
     base_url = api.find_base_url(environment)
-    return _join(base_url, target.path) if base_url else None
+    return _join(base_url, path) if base_url else None
 
 
 def _join(base_url: str, path: str) -> httpx.URL:

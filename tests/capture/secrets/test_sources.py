@@ -78,6 +78,7 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE 
         pytest.param("CUSTOM_HEADERS", f"X-Api-Key: {KEY}\nX-Tenant: my-tenant-1", {KEY}, id="headers in lines"),
         pytest.param("CURL_HEADER", f"Authorization: Bearer {KEY}", {KEY}, id="a header"),
         pytest.param("SETTINGS", f"tenant: my-tenant-1\ntoken: '{KEY}'", {KEY}, id="YAML"),
+        pytest.param("MY_CREDENTIALS", "C:\\keys\\service-3f2a9cdd81.json", set(), id="a path of Windows"),
         pytest.param("KEY_VAULT_NAME", LONG_KEY, set(), id="a name about keys"),
         pytest.param("KEYBOARD_LAYOUT", LONG_KEY, set(), id="no key at all"),
         pytest.param("PARTITION_KEY_EU", LONG_KEY, set(), id="a key of data with its place behind it"),
