@@ -29,9 +29,10 @@ class ModelAnswer(NamedTuple):
 def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
     """What became of each request to an API of a model, in the order of the requests."""
     answers = []
-    for request, entry in tuple(recording.requests):
-        api = find_offline_api(request)
-        if api is not None:
+    for entry in recording.entries():
+        request = entry.http_request
+        api = None if request is None else find_offline_api(request)
+        if request is not None and api is not None:
             response = None if entry.exchange is None else _read(api, request, entry.exchange)
             answers.append(ModelAnswer(response, entry.replayed is not None))
     return answers

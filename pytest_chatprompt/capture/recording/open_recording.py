@@ -40,22 +40,28 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
 
 
+@dataclass(eq=False)
 class RecordingEntry:
     """A request with its reply, which was recorded earlier or is about to come.
 
     Attributes:
         replayed: what was recorded earlier; `None` if the request is sent.
         exchange: the request with its reply; `None` until the reply is there.
+        http_request: that of a client; `None` for what is sent otherwise, and for built-in providers.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
         pay: spends what the request has cost, by its reply, or by how much came where no whole reply did.
     """
 
-    def __init__(self, request: RecordedRequest, replayed: RecordedExchange | None = None) -> None:
-        self.replayed = self.exchange = replayed
-        self.is_repeated = False
-        self._request = request
-        self._started_at = time.monotonic()
-        self.pay: Callable[[RecordedReply | None, int], None] = lambda *_: None
+    request: RecordedRequest
+    replayed: RecordedExchange | None = None
+    http_request: httpx.Request | None = None
+    exchange: RecordedExchange | None = field(init=False)
+    is_repeated: bool = field(init=False, default=False)
+    pay: Callable[[RecordedReply | None, int], None] = field(init=False, default=lambda *_: None)
+    _started_at: float = field(init=False, default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.exchange = self.replayed
 
     @property
     def replayed_reply(self) -> RecordedReply | None:
@@ -75,7 +81,7 @@ class RecordingEntry:
         """Put the reply, of which the body is what was read, into its place in the recording."""
         reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
         seconds = rounded(time.monotonic() - self._started_at)
-        self.exchange = RecordedExchange(request=self._request, reply=reply, latency_seconds=seconds)
+        self.exchange = RecordedExchange(request=self.request, reply=reply, latency_seconds=seconds)
         self.pay(reply, len(body))
 
 
@@ -108,7 +114,6 @@ class OpenRecording:
         is_kept: whether replies are recorded, or only seen.
 
     Attributes:
-        requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
     """
 
@@ -121,13 +126,12 @@ class OpenRecording:
     others: tuple[RecordedExchange, ...] = ()
     is_kept: bool = True
     budget: Budget | None = None
-    requests: list[tuple[httpx.Request, RecordingEntry]] = field(init=False, default_factory=list)
     # By the hash of the request, and whether it has the reply to that or the answer of an agent.
     _waiting: dict[tuple[str, bool], deque[RecordedExchange]] = field(init=False)
     # What was replayed or sent, in the order of the requests.
     _entries: list[RecordingEntry] = field(init=False, default_factory=list)
     _parts: list[OpenRecording] = field(init=False, default_factory=list)
-    _lock: Any = field(init=False, default_factory=threading.RLock)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self, recorded: Iterable[RecordedExchange]) -> None:
         self._waiting = defaultdict(deque)
@@ -141,8 +145,7 @@ class OpenRecording:
         """
         part = copy.copy(self)
         part.base_url, part._entries, part._parts = base_url, [], []
-        with self._lock:
-            self._parts.append(part)
+        self._parts.append(part)
         return part
 
     def read_request(self, request: httpx.Request) -> SentRequest:
@@ -150,19 +153,14 @@ class OpenRecording:
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordingEntry:
-        """Take the recorded reply to a request, or else a place for the reply that is about to come.
-
-        The `request` of a client is noted in `requests`.
-        """
+        """Take the recorded reply to a request, or else a place for the reply that is about to come."""
         recorded = recorded_request(sent, self.mask)
         with self._lock:
             waiting = self._waiting.get((recorded.sha256, True))
             if not (waiting or self.sends):
                 raise ReplayError(self.describe_missing(sent))
-            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None)
+            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None, request)
             self._entries.append(entry)
-            if request is not None:
-                self.requests.append((request, entry))
         return entry
 
     def take_response(self, sha256: str) -> RecordedExchange | None:
@@ -179,23 +177,21 @@ class OpenRecording:
         """Keep the new answer of what sends no HTTP requests of its own."""
         entry = RecordingEntry(exchange.request)
         entry.exchange = exchange
-        with self._lock:
-            self._entries.append(entry)
+        self._entries.append(entry)
 
     def forget_new(self) -> None:
         """Do not record the replies that were taken so far."""
-        with self._lock:
-            for entry in self._entries:
-                if entry.replayed is None:
-                    entry.exchange, entry.is_repeated = None, True
+        for entry in self._entries:
+            if entry.replayed is None:
+                entry.exchange, entry.is_repeated = None, True
 
-    def _all_entries(self) -> list[RecordingEntry]:
-        with self._lock:
-            return [*self._entries, *(entry for part in self._parts for entry in part._all_entries())]
+    def entries(self) -> list[RecordingEntry]:
+        """What was replayed or sent, answered or not."""
+        return [*self._entries, *(entry for part in self._parts for entry in part.entries())]
 
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
-        return tuple(entry.exchange for entry in self._all_entries() if entry.exchange is not None)
+        return tuple(entry.exchange for entry in self.entries() if entry.exchange is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
         """The recorded exchanges that no request asked for."""
@@ -205,17 +201,17 @@ class OpenRecording:
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
         """The exchanges that were replayed."""
-        return tuple(entry.replayed for entry in self._all_entries() if entry.replayed is not None)
+        return tuple(entry.replayed for entry in self.entries() if entry.replayed is not None)
 
     @property
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
-        return sum(entry.exchange is None and not entry.is_repeated for entry in self._all_entries())
+        return sum(entry.exchange is None and not entry.is_repeated for entry in self.entries())
 
     @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
-        return sum(entry.replayed is None for entry in self._all_entries())
+        return sum(entry.replayed is None for entry in self.entries())
 
 
 # SDKs wait that long by default.

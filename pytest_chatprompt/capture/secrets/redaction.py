@@ -219,9 +219,8 @@ class Redactor:
         self._variables: dict[Any, Any] = {}
         self._allowed = tuple(allowed)
         self._lock = threading.Lock()
-        # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
+        # The secrets, and each form that a secret may be written in, with what it is.
         self._secrets: set[str] = set()
-        self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
         self._holds_secret = remember_long(self._search)
         self.learn_environment()
@@ -238,8 +237,7 @@ class Redactor:
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
-            if is_secret_name(name) and (name, value) not in self._headers:
-                self._headers.add((name, value))
+            if is_secret_name(name):
                 self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:

@@ -225,21 +225,14 @@ class CaptureServer:
     def answer(self, received: _Handler, body: bytes) -> httpx.Response:
         """Answer what a connection has received; what goes wrong is kept."""
         try:
-            request = self._to_httpx(received, body)
+            dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
+            headers = httpx.Headers(received.headers.items(), encoding="latin-1").raw
+            headers = [(name, value) for name, value in headers if name.lower() not in dropped]
+            target = find_target(received.path, self.url)
+            extensions = {_TARGET: target}
+            request = httpx.Request(received.command, target.url, headers=headers, content=body, extensions=extensions)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
             self.on_error(error)
             return error_reply(str(error) or type(error).__name__)
-
-    def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
-        dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
-        target = find_target(received.path, self.url)
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in received.headers.items()]
-        return httpx.Request(
-            received.command,
-            target.url,
-            headers=[(name, value) for name, value in headers if name.lower() not in dropped],
-            content=body,
-            extensions={_TARGET: target},
-        )
