@@ -41,18 +41,12 @@ if TYPE_CHECKING:
 
 SendFunction = Callable[[ProviderRequest], Any]
 
-_NOTHING_SENT: Final = (
-    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that point it there "
-    "(OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own overrides them; "
-    "set capture=False, or let its command pass the URL on"
-)
-
 
 def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
     """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
-        return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
+        return _run_agent(provider, request, api.redactor, api)
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     context = SendContext(is_offline=True, is_priced=api.recording is not None)
     environment = offline(placeholders=api.placeholders, credentials=credentials)
@@ -106,7 +100,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
                 "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
         started_at = time.monotonic()
-        exchange = _run_agent(provider, request, router.redactor, None, current_context())
+        exchange = _run_agent(provider, request, router.redactor)
     else:
         with router.capture(replies, recording=recording, api=api) as capture:
             started_at = time.monotonic()
@@ -171,17 +165,11 @@ def _wait_for(awaitable: Awaitable[Any]) -> Any:
 
 
 def _run_agent(
-    provider: AgentProvider,
-    request: ProviderRequest,
-    redactor: Redactor,
-    answer: Callable[[httpx.Request], httpx.Response] | None,
-    context: SendContext,
+    provider: AgentProvider, request: ProviderRequest, redactor: Redactor, api: EvalAPI | None = None
 ) -> Exchange:
-    """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
-
-    What it sends is given to `answer`, and without one forwarded to the real API.
-    """
+    """Run an agent: offline, where `api` answers it, only with `capture`, since its command is known beforehand."""
     __tracebackhide__ = True
+    context = current_context() if api is None else SendContext(is_offline=True)
     redactor.add_agent_environment(provider.env)
     invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
     if not provider.capture:
@@ -199,7 +187,7 @@ def _run_agent(
         with lock:
             requests.append(sent)
             redactor.add_request(sent.headers, sent.url)
-            return None if answer is None else answer(sent)
+            return None if api is None else api.handler(sent)
 
     volatile = VolatileValues(keep=invocation.prompt)
     server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})
@@ -213,7 +201,11 @@ def _run_agent(
             # Even if the agent failed because of it, or swallowed it.
             raise CaptureError(str(server.errors[0])) from server.errors[0]
     if not requests:
-        raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
+        raise CaptureError(
+            f"{provider.executable} sent nothing to the server that captures what it sends: it may not read the "
+            "variables that point it there (OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own "
+            "overrides them; set capture=False, or let its command pass the URL on"
+        )
     sent = (
         replace(each, url="", body=volatile.replace(provider.stable_body(each.body)))
         for each in map(SentRequest.from_httpx, requests)

@@ -34,9 +34,7 @@ _PHRASES: Final = _set(
     "pass passcode password passwords passwd passphrase pw pwd secret secrets token tokens credential credentials creds"
 )
 # Written in one word with what it belongs to: PGPASSWORD, SSHPASS, authtoken.
-_PHRASE_ENDING: Final = re.compile(
-    r".+(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?)|(?:ssh|db|my)pass"
-)
+_PHRASE_ENDING: Final = re.compile(r".+(?:passw(?:or)?ds?|passphrase|secrets?|tokens?|credentials?)|(?:ssh|db|my)pass")
 _KEYS: Final = _set("apikey apikeys pat pats auth authorization sig signature sas jwt bearer cookie")
 _KEY_ENDING: Final = re.compile(r".*(?:api|access|secret|private|account|subscription|auth)keys?")
 _CERTAIN_IN_BODIES: Final = (_PHRASES - {"pass", "token", "tokens"}) | {"apikey", "apikeys", "authorization"}

@@ -13,6 +13,7 @@ Node's AzureOpenAI (openai 6.49, `azure.js`) takes `OPENAI_BASE_URL` before `AZU
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -188,6 +189,7 @@ def build_environ(
     return variables | dict.fromkeys(NO_PROXY, ",".join(dict.fromkeys((*_LOOPBACK, *hosts))))
 
 
+_PATH: Final = re.compile(r"/([^/?]*)/?(.*)", re.DOTALL)
 _BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
 # Every user has an endpoint of their own at Azure, and this is the one that is captured.
 _UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
@@ -209,16 +211,15 @@ class Target(NamedTuple):
 def find_target(target: str, server_url: str) -> Target:
     """Find out where a request was meant to go."""
     path = target.removeprefix(server_url)
-    if not path.startswith("/"):
+    parts = _PATH.fullmatch(path)
+    if parts is None:
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
         return Target(None, path, httpx.URL(path if "://" in path else server_url))
-    path, question_mark, query = path.partition("?")
-    name, _, rest = path[1:].partition("/")
+    name, path_there = parts[1], f"/{parts[2]}"
     api = _BY_NAME.get(name)
     if api is None:
-        return Target(None, target, _join(server_url, f"{path}{question_mark}{query}"))
-    path = f"/{rest}{question_mark}{query}"
-    return Target(api, path, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path))
+        return Target(None, path, _join(server_url, path))
+    return Target(api, path_there, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path_there))
 
 
 def find_real_url(api: RedirectedAPI, path: str, environment: Mapping[str, str]) -> httpx.URL | None:
