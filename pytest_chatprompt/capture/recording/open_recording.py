@@ -244,13 +244,12 @@ async def send_async(request: httpx.Request) -> httpx.Response:
 
 def _copy(request: httpx.Request) -> httpx.Request:
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
-    timeout = request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())
     return httpx.Request(
         request.method,
         request.url,
         headers=[*headers, _ACCEPT_ENCODING],
         content=request.content,
-        extensions={"timeout": timeout},
+        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())},
     )
 
 

@@ -22,7 +22,6 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.text.json_data import parse_json
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
-_EVENT_END: Final = "\n\n"
 
 
 class EventFormat(NamedTuple):
@@ -51,7 +50,7 @@ def _media_type(content_type: str) -> str:
 
 def _read_server_sent_events(body: bytes) -> list[Any]:
     text = _LINE_BREAK.sub("\n", body.decode().removeprefix("\ufeff"))
-    return [_read_fields(block) for block in text.split(_EVENT_END) if block.strip("\n")]
+    return [_read_fields(block) for block in text.split("\n\n") if block.strip("\n")]
 
 
 def _read_fields(block: str) -> dict[str, Any]:
@@ -85,10 +84,6 @@ def _read_json_lines(body: bytes) -> list[Any]:
     return [parse_json(line) for line in body.decode().split("\n") if line.strip()]
 
 
-def _write_json_line(event: Any) -> bytes:
-    return json_bytes(event) + b"\n"
-
-
 # --- AWS event streams, as Bedrock streams
 
 
@@ -118,7 +113,7 @@ _FORMATS: Final[Mapping[str, EventFormat]] = {
     "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
     **dict.fromkeys(
         ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"),
-        EventFormat(_read_json_lines, _write_json_line),
+        EventFormat(_read_json_lines, lambda event: json_bytes(event) + b"\n"),
     ),
     "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
 }
@@ -249,11 +244,10 @@ class RecordedReply(_Data):
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             # Somebody has edited it.
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
-        fields = {"content-type": self.content_type} if self.content_type else {}
         is_stream = "events" in self.model_fields_set or not self.is_complete
         return httpx.Response(
             self.status,
-            headers=httpx.Headers(fields, encoding="utf-8"),
+            headers=httpx.Headers({"content-type": self.content_type} if self.content_type else {}, encoding="utf-8"),
             content=None if is_stream else b"".join(chunks),
             stream=ReplyStream(lambda: self._stream(chunks)) if is_stream else None,
             request=request,

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import parse_qsl, unquote
 
 
 class SecretKind(Enum):
@@ -261,9 +261,7 @@ def secrets_of_header(name: str, value: str) -> Iterator[str]:
 def values_in_url(url: str) -> Iterator[tuple[str, str]]:
     """The passwords and query parameters of a URL, with their names; a longer text may hold URLs."""
     yield from (("password", unquote(password)) for password in _PASSWORD_IN_URL.findall(url))
-    for parameter in re.split("[&;]", url.partition("?")[2]):
-        name, _, value = parameter.partition("=")
-        yield unquote_plus(name), unquote_plus(value)
+    yield from parse_qsl(url.partition("?")[2].replace(";", "&"))
 
 
 def secrets_of_url(url: str) -> Iterator[str]:

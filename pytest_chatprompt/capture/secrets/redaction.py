@@ -19,7 +19,6 @@ from pytest_chatprompt.capture.secrets.names import (
     MIN_SECRET_LENGTH,
     SecretKind,
     assignments,
-    is_secret_name,
     kind_of_key,
     looks_secret,
     secrets_of_header,
@@ -237,8 +236,7 @@ class Redactor:
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
-            if is_secret_name(name):
-                self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
+            self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
         """Learn the credentials in a request: in its headers, the query and the user info of its URL."""

@@ -114,15 +114,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the test sees the requests."""
 
 
-_SIGV4: Final = "AWS4-HMAC-SHA256"
 # The extension of a request that says where it was meant to go.
 _TARGET: Final = "chatprompt_target"
 # How often the listener looks whether it has to end.
 _POLL_SECONDS: Final = 0.05
 # How long `close` waits for the functions that answer requests.
 _CLOSING_SECONDS: Final = 10.0
-
-Handle = Callable[[httpx.Request], httpx.Response | None]
 
 
 class CaptureServer:
@@ -144,7 +141,7 @@ class CaptureServer:
 
     def __init__(
         self,
-        handle: Handle,
+        handle: Callable[[httpx.Request], httpx.Response | None],
         *,
         is_live: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -202,7 +199,7 @@ class CaptureServer:
         url = find_real_url(target.api, target.path, environment)
         if url is None:
             raise CaptureError(f"{what} cannot be sent on: set {next(iter(target.api.urls))} to the URL of your API")
-        if request.headers.get("authorization", "").startswith(_SIGV4):
+        if request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
             raise CaptureError(
                 f"{what} is signed for this machine (SigV4) and cannot be sent on; "
                 "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"

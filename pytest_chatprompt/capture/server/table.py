@@ -180,8 +180,8 @@ def build_environ(
     variables = url_variables(server_url)
     for api in REDIRECTED_APIS:
         # SDKs warn of two keys, and some prefer the other one: it is replaced only where it is set.
-        is_needed = {api.keys[0]: not api.offline}
-        variables |= {key: placeholder for key in api.keys if is_needed.get(key) or environment.get(key)}
+        needed = () if api.offline else api.keys[:1]
+        variables |= {key: placeholder for key in api.keys if key in needed or environment.get(key)}
         variables |= {} if is_live else api.offline
     # Empty: variables can be set here, not removed. Every client takes an empty one for none.
     variables |= {} if is_live else {name: "" for name in PROXIES if name in environment}
