@@ -241,18 +241,16 @@ class VolatileValues:
 
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
-        match data:
-            case str():
-                # The document stays as it is: only its paths may hold what differs.
-                parts = data.split(self._keep) if self._keep else [data]
-                return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
-            case dict():
-                return {key: self.replace(value) for key, value in data.items()}
-            case list():
-                return [self.replace(item) for item in data]
-            case int() | float() if not isinstance(data, bool) and self._is_now(data):
-                return "{time}"
-        return data
+        if isinstance(data, str):
+            # The document stays as it is: only its paths may hold what differs.
+            parts = data.split(self._keep) if self._keep else [data]
+            return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
+        if isinstance(data, dict):
+            return {key: self.replace(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self.replace(item) for item in data]
+        is_number = isinstance(data, int | float) and not isinstance(data, bool)
+        return "{time}" if is_number and self._is_now(data) else data
 
     def _replace_in_text(self, text: str) -> str:
         text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)

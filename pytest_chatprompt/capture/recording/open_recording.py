@@ -148,10 +148,6 @@ class OpenRecording:
         self._parts.append(part)
         return part
 
-    def read_request(self, request: httpx.Request) -> SentRequest:
-        """A request as it is hashed and recorded."""
-        return SentRequest.from_httpx(request, self.base_url)
-
     def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordingEntry:
         """Take the recorded reply to a request, or else a place for the reply that is about to come."""
         recorded = recorded_request(sent, self.mask)
@@ -167,9 +163,8 @@ class OpenRecording:
         """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none."""
         with self._lock:
             waiting = self._waiting.get((sha256, False))
-            if not waiting:
-                return None
-            exchange = waiting.popleft()
+            exchange = waiting.popleft() if waiting else None
+        if exchange is not None:
             self._entries.append(RecordingEntry(exchange.request, exchange))
         return exchange
 
@@ -255,7 +250,7 @@ def _copy(request: httpx.Request) -> httpx.Request:
 
 async def replay_or_send(recording: OpenRecording, request: httpx.Request, send: Send) -> httpx.Response:
     """Answer a request, whose body has been read; `send` gives a response whose stream is not read yet."""
-    entry = recording.take(recording.read_request(request), request)
+    entry = recording.take(SentRequest.from_httpx(request, recording.base_url), request)
     if entry.replayed_reply is not None:
         return entry.replayed_reply.to_response(request)
     entry.meter(recording.budget, request)
@@ -273,7 +268,7 @@ def replay_or_post(
     recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
 ) -> httpx.Response:
     """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass."""
-    entry = recording.take(recording.read_request(request))
+    entry = recording.take(SentRequest.from_httpx(request, recording.base_url))
     if entry.replayed_reply is not None:
         return entry.replayed_reply.to_response(request)
     response = post()

@@ -31,9 +31,7 @@ from pytest_chatprompt.capture.server.table import (
 from pytest_chatprompt.errors import CaptureError
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
-HOP_BY_HOP: Final = frozenset(
-    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
-)
+HOP_BY_HOP: Final = frozenset(b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split())
 
 
 class _Listener(socketserver.ThreadingTCPServer):
