@@ -225,11 +225,7 @@ _TOLERANCE_SECONDS: Final = 2.0
 
 
 class VolatileValues:
-    """Placeholders for temporary folders, ids and times: `{id 1}` stands for the first UUID that the agent sent.
-
-    Args:
-        keep: the agent's task. A date or an id in it is part of the case, and stays.
-    """
+    """Placeholders for temporary folders, ids and times, but for those in the agent's task, which is to `keep`."""
 
     def __init__(self, *, keep: str) -> None:
         self._keep = keep
@@ -242,7 +238,7 @@ class VolatileValues:
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
         if isinstance(data, str):
-            # The document stays as it is: only its paths may hold what differs.
+            # Of the task only its paths may hold what differs.
             parts = data.split(self._keep) if self._keep else [data]
             return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
         if isinstance(data, dict):

@@ -45,7 +45,6 @@ class RecordingEntry:
     """A request with its reply, which was recorded earlier or is about to come.
 
     Attributes:
-        replayed: what was recorded earlier; `None` if the request is sent.
         exchange: the request with its reply; `None` until the reply is there.
         http_request: that of a client; `None` for what is sent otherwise, and for built-in providers.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.

@@ -25,12 +25,7 @@ _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 
 
 class EventFormat(NamedTuple):
-    """How a kind of stream writes its events.
-
-    Args:
-        read: gives the events of a body; raises `ValueError` if it is not such a stream.
-        write: gives the bytes of one event.
-    """
+    """How a kind of stream is read, with a `ValueError` if a body is none, and how each event is written again."""
 
     read: Callable[[bytes], list[Any]]
     write: Callable[[Any], bytes]
@@ -174,14 +169,7 @@ class _Data(BaseModel):
 
 
 class RecordedRequest(_Data):
-    """A request that was answered.
-
-    Attributes:
-        endpoint: as in a snapshot; `None` for an agent or a plain function.
-        headers: as in a snapshot; empty for none.
-        sha256: the hash of endpoint, body and headers, or of all that was sent, as hexadecimal digits.
-        body: the masked body, where no snapshot has it.
-    """
+    """A request that was answered, masked as in a snapshot; of an agent or a plain function it has the hash alone."""
 
     endpoint: str | None = None
     headers: dict[str, str] = {}
@@ -199,16 +187,7 @@ class RecordedRequest(_Data):
 
 
 class RecordedReply(_Data):
-    """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has exactly one.
-
-    Attributes:
-        content_type: as the API sent it; `""` for none.
-        is_complete: whether it was read to its end.
-        body: JSON data.
-        events: those of a stream, in the format of its media type.
-        text: text that is not JSON.
-        base64: anything else.
-    """
+    """The reply to an HTTP request: of `body` (JSON), `events` (a stream), `text` and `base64` it has exactly one."""
 
     status: int
     content_type: str = ""
@@ -274,14 +253,9 @@ class RecordedResponse(_Data):
 
 
 class RecordedExchange(_Data):
-    """A request that was answered, with its HTTP reply, or the response of an agent or a plain function.
+    """A request that was answered, with its HTTP reply, or the response of an agent or a plain function."""
 
-    Attributes:
-        repeat: which of the answers of a repeated case it belongs to, from 1.
-        response: what an agent answered.
-        latency_seconds: from the request to the last byte of the reply.
-    """
-
+    # Which of the answers of a repeated case it belongs to.
     repeat: Annotated[int, Field(ge=1)] = 1
     request: RecordedRequest
     reply: RecordedReply | None = None

@@ -12,16 +12,13 @@ from urllib.parse import parse_qsl, unquote
 
 
 class SecretKind(Enum):
-    """What a name says of the value that it belongs to.
+    """What a name says of the value that it belongs to."""
 
-    Attributes:
-        PHRASE: a password or the like, which may consist of several words.
-        KEY: a key for an API or the like, which never consists of words alone.
-        UNCERTAIN: a key of some sort, or a name of something, which may consist of words and numbers.
-    """
-
+    # A password or the like, which may consist of several words.
     PHRASE = auto()
+    # A key for an API or the like, which never consists of words alone.
     KEY = auto()
+    # A key of some sort, or a name of something, which may consist of words and numbers.
     UNCERTAIN = auto()
 
 

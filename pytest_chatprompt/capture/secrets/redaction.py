@@ -117,14 +117,10 @@ _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)(?:\s+|\Z)", re.IGNORECASE)
 
 
 class Payload:
-    """What JSON data holds.
-
-    Attributes:
-        texts: every string, keys and those in strings of JSON included, each with its place.
-        named: the values that look like a secret under the name of one, each with its name and its place.
-    """
+    """What JSON data holds: its texts, and the values that look like a secret under the name of one."""
 
     def __init__(self, data: Any) -> None:
+        # Keys and those in strings of JSON included.
         self.texts: list[tuple[str, Place]] = []
         self.named: list[tuple[str, str, Place]] = []
         self._add(data, None)
@@ -341,15 +337,12 @@ class Redactor:
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
-    """Data with each text in it changed, keys included; the same object if nothing changes.
-
-    `change` may be called with several texts at once, with a zero between them.
-    """
+    """Data with each text in it changed, keys included; the same object if nothing changes."""
     return _with_texts(data, change) if changes_texts([data], change) else data
 
 
 def changes_texts(data: Iterable[Any], change: Callable[[str], str]) -> bool:
-    """Whether `map_texts` would change any text in data."""
+    """Whether `map_texts` would change any text in data; `change` gets all texts at once, with zeros between them."""
     texts = "\0".join(_texts(data))
     return change(texts) != texts
 

@@ -20,13 +20,7 @@ class Token(NamedTuple):
 
 
 class TokenShape(NamedTuple):
-    """The shape of one kind of credential.
-
-    Args:
-        name: what it looks like, in the words of an error.
-        start: the literal text that it begins with.
-        rest: a pattern for what follows.
-    """
+    """The shape of one kind of credential: its name in errors, the text that it begins with, a pattern for the rest."""
 
     name: str
     start: str

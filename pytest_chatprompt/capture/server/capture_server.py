@@ -125,15 +125,13 @@ class CaptureServer:
 
     Args:
         handle: gets each request, with its body and the URL of the real API, in a thread of the client's connection.
-            It gives the response, whose stream may be lazy, or `None` to forward the request. What it raises is kept
-            in `errors`, and the client gets an error that no SDK retries.
+            It gives the response, or `None` to forward the request; for what it raises the client gets an error too.
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
         on_error: called with each error, in place of adding it to `errors`.
 
     Attributes:
-        url: `http://127.0.0.1:PORT`.
         errors: what `handle` or a response's stream raised, and why requests were not forwarded, in order.
     """
 

@@ -196,12 +196,7 @@ _UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
 
 
 class Target(NamedTuple):
-    """Where a request was meant to go.
-
-    Args:
-        api: the API that the first segment of its path names; `None` if it names none.
-        url: the URL at the API's public address; on the server itself if there is no such API.
-    """
+    """Where a request was meant to go: at which API and path, or, if its path names no API, on the server itself."""
 
     api: RedirectedAPI | None
     path: str
