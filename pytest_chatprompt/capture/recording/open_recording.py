@@ -292,9 +292,6 @@ def with_latency(
     return response.model_copy(update={"latency_seconds": seconds}) if response.is_awaited else response
 
 
-_LAST_EVENT: Final = b"data: [DONE]"
-
-
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
 
@@ -349,7 +346,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             self._entry.pay(None, self._size or 1)
             return
         # OpenAI's SDK reads no further than this, which is the end.
-        is_complete = is_complete or self._body.rstrip().endswith(_LAST_EVENT)
+        is_complete = is_complete or self._body.rstrip().endswith(b"data: [DONE]")
         content_type = self._response.headers.get("content-type", "")
         self._entry.finish(self._response.status_code, content_type, bytes(self._body), is_complete=is_complete)
 

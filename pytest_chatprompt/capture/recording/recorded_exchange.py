@@ -211,10 +211,8 @@ class RecordedReply(_Data):
     @classmethod
     def of(cls, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> RecordedReply:
         """Record a reply."""
-        content = read_content(body, content_type)
-        if not is_complete:
-            content["is_complete"] = False
-        return cls(status=status, content_type=content_type, **content)
+        said: dict[str, Any] = {} if is_complete else {"is_complete": False}
+        return cls(status=status, content_type=content_type, **read_content(body, content_type), **said)
 
     def to_response(self, request: httpx.Request) -> httpx.Response:
         """Make the reply again: a stream as a stream, event by event."""

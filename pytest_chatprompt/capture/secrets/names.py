@@ -97,7 +97,7 @@ def kind_of_variable(name: str) -> SecretKind | None:
     words = _words(name)
     if not words or words[-1] in _ABOUT_SECRETS or name in _OTHER_NAMES:
         return None
-    before, last = words[-2] if len(words) > 1 else "", words[-1]
+    before, last = ["", *words][-2:]
     if before in _MAKES_DATA.get(last.removesuffix("s"), ()) or _HARMLESS_ENDING.fullmatch(last):
         return None
     if any(word in _PHRASES or _PHRASE_ENDING.fullmatch(word) for word in words):
@@ -117,12 +117,9 @@ def kind_of_key(name: str) -> SecretKind | None:
     kind = kind_of_variable(name)
     if kind is None:
         return None
-    *others, last = _words(name)
-    noun = last.removesuffix("s")
-    if noun in _MAKES_SECRET:
-        return kind if others and others[-1] in _MAKES_SECRET[noun] else None
+    before, last = ["", *_words(name)][-2:]
     is_certain = last in _CERTAIN_IN_BODIES or _PHRASE_ENDING.fullmatch(last) or _KEY_ENDING.fullmatch(last)
-    return kind if is_certain else None
+    return kind if is_certain or before in _MAKES_SECRET.get(last.removesuffix("s"), ()) else None
 
 
 def is_secret_parameter(name: str) -> bool:

@@ -191,8 +191,6 @@ def build_environ(
 
 _PATH: Final = re.compile(r"/([^/?]*)/?(.*)", re.DOTALL)
 _BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
-# Every user has an endpoint of their own at Azure, and this is the one that is captured.
-_UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
 
 
 class Target(NamedTuple):
@@ -214,7 +212,8 @@ def find_target(target: str, server_url: str) -> Target:
     api = _BY_NAME.get(name)
     if api is None:
         return Target(None, path, _join(server_url, path))
-    return Target(api, path_there, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path_there))
+    # Every user has an endpoint of their own at Azure, and this is the one that is captured.
+    return Target(api, path_there, _join(api.find_base_url({}) or f"https://{name}-openai.invalid", path_there))
 
 
 def find_real_url(api: RedirectedAPI, path: str, environment: Mapping[str, str]) -> httpx.URL | None:
