@@ -232,7 +232,8 @@ class Redactor:
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
-            self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
+            if value.rpartition(" ")[2] not in self._secrets:
+                self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
         """Learn the credentials in a request: in its headers, the query and the user info of its URL."""
