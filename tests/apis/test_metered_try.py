@@ -256,11 +256,13 @@ def test_a_wait_does_not_count_as_latency(server: Server) -> None:
 
 
 def test_a_wait_beyond_the_total_timeout_is_an_error(server: Server) -> None:
-    provider = openai(server, requests_per_minute=1, total_timeout_seconds=5)
-    provider.send(request())
-    with pytest.raises(APIConnectionError, match="requests_per_minute or tokens_per_minute holds the request back"):
+    provider = openai(server, requests_per_minute=1, total_timeout_seconds=5, price=PRICE)
+    budget = RunBudget(10 * COST)
+    with within(budget):
         provider.send(request())
-    assert len(server.requests) == 1
+        with pytest.raises(APIConnectionError, match="requests_per_minute or tokens_per_minute holds the request back"):
+            provider.send(request())
+    assert (len(server.requests), budget.spent_usd) == (1, pytest.approx(COST))
 
 
 @pytest.mark.parametrize(

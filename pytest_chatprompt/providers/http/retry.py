@@ -62,17 +62,11 @@ class SharedPause:
 
 
 def send_with_retries(
-    send_once: Callable[[], T],
-    shared_pause: SharedPause,
-    cancellation: Cancellation,
-    *,
-    max_retries: int,
-    total_timeout_seconds: float | None,
+    send_once: Callable[[], T], shared_pause: SharedPause, cancellation: Cancellation, max_retries: int, deadline: float
 ) -> tuple[T, int]:
     """Send a request, and again after each error that may pass; gives the result and how often it was sent again."""
     if current_context().is_offline:
         return send_once(), 0
-    deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
     retries = 0
     while True:
         shared_pause.wait(cancellation, deadline)
@@ -104,10 +98,8 @@ def _wait_seconds(error: ProviderError, retries: int) -> float:
 def is_retryable(error: BaseException) -> bool:
     """Whether the same request may succeed if it is sent again a little later."""
     if isinstance(error, APIStatusError):
-        may_pass = is_retryable_status(error.status)
-        retry_after = error.retry_after_seconds or 0.0
-        will_not_pass = isinstance(error, QuotaError | UnreadableReplyError) or retry_after > MAX_WAIT_SECONDS
-        return may_pass and not will_not_pass
+        may_pass = is_retryable_status(error.status) and not isinstance(error, QuotaError | UnreadableReplyError)
+        return may_pass and (error.retry_after_seconds or 0.0) <= MAX_WAIT_SECONDS
     return isinstance(error, APIConnectionError) and not isinstance(error, RequestCancelledError)
 
 
@@ -174,14 +166,6 @@ class MinuteLimits:
         finally:
             with self._lock:
                 self._waiting.remove(ticket)
-
-    def restart(self, started: StartedRequest) -> None:
-        """Count a request from now on: it has waited for something else since it could start."""
-        with self._lock:
-            if started in self._started:
-                self._started.remove(started)
-            started.started_at = self.clock()
-            self._started.append(started)
 
     def _delay(self, tokens: int) -> float:
         """In how many seconds a request fits, if no other one starts before; 0 for now."""
