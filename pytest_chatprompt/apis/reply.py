@@ -18,6 +18,7 @@ import httpx
 from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping, json_text
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
+from pytest_chatprompt.text.json_data import thaw
 from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
@@ -53,7 +54,7 @@ class Reply:
 
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
-            raise TypeError(f"text must be a str, not {_type(self.text)}; give data as json={{...}}")
+            raise TypeError(f"text must be a str, not {type(self.text).__name__}; give data as json={{...}}")
         if self.text is not None and replace_surrogates(self.text) != self.text:
             raise ValueError("text holds half a character (a lone surrogate), which no reply can hold")
         if self.finish_reason is not None and not (isinstance(self.finish_reason, str) and self.finish_reason):
@@ -95,7 +96,7 @@ def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(name, str) or not name:
         raise ValueError(f"{place} needs the name of the tool: {{'name': ..., 'arguments': {{...}}}}")
     if not isinstance(arguments, Mapping):
-        raise TypeError(f"{place}: arguments must be a mapping, not {_type(arguments)}")
+        raise TypeError(f"{place}: arguments must be a mapping, not {type(arguments).__name__}")
     if call_id is not None and not (isinstance(call_id, str) and call_id):
         raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
     copied = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
@@ -122,19 +123,9 @@ def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) ->
 def _json_copy(value: Any, place: str) -> Any:
     """Copy JSON data, so that later changes to the original have no effect."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
+        return json.loads(json.dumps(thaw(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{place} cannot be written as JSON: {error}") from error
-
-
-def _refuse(value: object) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{_type(value)} is not JSON data")
-
-
-def _type(value: object) -> str:
-    return type(value).__name__
 
 
 # Gemini, Bedrock, Vertex and Azure's deployments name the model in the path.

@@ -59,7 +59,7 @@ def test_what_makes_sense_is_taken(arguments: Any) -> None:
             {"tool_calls": [{"name": "f", "arguments": {"a": float("nan")}}]},
             "tool_calls[0]: arguments cannot be written as JSON: Out of range float values are not JSON compliant",
         ),
-        ({"json": {"a": {1}}}, "json cannot be written as JSON: set is not JSON data"),
+        ({"json": {"a": {1}}}, "json cannot be written as JSON: Object of type set is not JSON serializable"),
         ({"text": "a", "usage": 5}, "usage must be a mapping, {'input_tokens': 3, 'output_tokens': 5}, not 5"),
         ({"text": "a", "usage": {"prompt": 5}}, "usage: unknown key 'prompt'; known are input_tokens, output_tokens"),
         ({"text": "a", "usage": {"input_tokens": -1}}, "usage: input_tokens must be a number of tokens, not -1"),
