@@ -84,7 +84,6 @@ _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structu
 _MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
 _IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
 _NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
 
 
@@ -137,16 +136,13 @@ class AnthropicProvider(BlocksProvider):
         about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
         about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
         about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
-        about_calls("function-name", _TOOL_NAMES, message_rules.function_names(*_NAME)),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
         about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
         about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
         about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         # 100 for models with a context of 200,000 tokens.
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
-        about_media("media-size", _IMAGES, message_rules.too_large("image", 10, "base64")),
-        about_media("media-total", _SIZES, message_rules.too_large_together(32, "base64")),
+        about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
         Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
         Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),

@@ -57,7 +57,7 @@ class AzureProvider(OpenAIProvider):
     media: ClassVar[MediaTable] = AZURE_MEDIA
     # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
     rules = (
-        *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+        *OPENAI_RULES,
         about_media("image-count", _LIMITS, message_rules.too_many("image", 50)),
         Rule("api-version", _VERSIONS, option_rules.missing_in_version),
     )

@@ -48,7 +48,6 @@ from pytest_chatprompt.apis.preflight import (
     Rule,
     about_calls,
     about_definitions,
-    about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -97,8 +96,6 @@ _effort: Final = effort_among(
 _GENERATE: Final = "https://ai.google.dev/api/generate-content"
 _TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
 _THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
-_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 _SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
 _NAME: Final = (
@@ -158,12 +155,9 @@ class GeminiProvider(BlocksProvider):
         about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
-        about_calls("function-name", _GENERATE, message_rules.function_names(*_NAME)),
         about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
         about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
         about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
-        about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
         Rule("model-alias", _SDK, option_rules.aliases_of_beta),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),

@@ -11,23 +11,12 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, told
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, RawContent, content_parts, describe_messages
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, RawContent, content_parts, describe_messages
 from pytest_chatprompt.text.media_types import MediaKind
 
 
 def _each_message(breaks: Callable[[ChatMessage], bool], text: str) -> RuleFunction:
     return told(text)(lambda request: ((each, {"message": each}) for each in request.prompt if breaks(each)))
-
-
-def _each_call(breaks: Callable[[ToolCall], bool], text: str) -> RuleFunction:
-    @told(text)
-    def find(request: PreflightInput) -> Iterator[Found]:
-        for message in request.prompt:
-            for call in filter(breaks, message.tool_calls):
-                yield message, {"call": call}
-
-    return find
 
 
 def _each_turn(breaks: Callable[[ChatMessage | None, ChatMessage], bool], text: str) -> RuleFunction:
@@ -98,20 +87,15 @@ documents_without_text: Final = _each_message(
 )
 
 
-def function_names(pattern: str, allowed: str) -> RuleFunction:
-    """A rule about the names of called functions: a pattern for the whole name, and the same in words."""
-    return _each_call(
-        lambda call: not re.fullmatch(pattern, call.function.name),
-        f"{{vendor}} refuses the function name {{call.function.name!r}}; a name must be {allowed}",
-    )
-
-
 def call_ids(pattern: str, allowed: str) -> RuleFunction:
     """A rule about the ids of calls: a pattern for the whole id, and the same in words."""
-    return _each_call(
-        lambda call: not re.fullmatch(pattern, call.id),
-        f"{{vendor}} refuses the id {{call.id!r}} of a call; an id must be {allowed}",
-    )
+
+    @told(f"{{vendor}} refuses the id {{call.id!r}} of a call; an id must be {allowed}")
+    def find(request: PreflightInput) -> Iterator[Found]:
+        calls = ((message, call) for message in request.prompt for call in message.tool_calls)
+        return ((message, {"call": call}) for message, call in calls if not re.fullmatch(pattern, call.id))
+
+    return find
 
 
 def _prefill(breaks: Callable[[ChatMessage, bool | None], bool], text: str) -> RuleFunction:
@@ -254,9 +238,6 @@ def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Found]
         yield from ((message, {}) for message in reversed(current) if message.tool_calls)
 
 
-# What a limit is about: the bytes of a file, or its base64 text, which is a third longer.
-Measure = Literal["bytes", "base64"]
-_IN: Final[dict[Measure, str]] = {"bytes": "", "base64": " in base64"}
 _MEGABYTE: Final = 1024 * 1024
 
 
@@ -266,52 +247,22 @@ def too_many(kind: MediaKind, limit: int, where: Literal["request", "message"] =
     @told(f"{{vendor}} takes up to {limit} {kind}s in a {where}, and this one has {{count}}; send fewer")
     def find(request: PreflightInput) -> Iterator[Found]:
         for messages in [request.prompt] if where == "request" else [(message,) for message in request.prompt]:
-            found = [message for message, media in _media(messages) if media.kind == kind]
+            found = [message for message in messages for media in message.media if media.kind == kind]
             if len(found) > limit:
                 yield found[limit], {"count": len(found)}
 
     return find
 
 
-def too_large(kind: MediaKind, megabytes: float, measure: Measure) -> RuleFunction:
+def too_large(kind: MediaKind, megabytes: float) -> RuleFunction:
     """A rule about the size of each of the media of one kind."""
 
-    @told(
-        f"{{vendor}} takes {kind}s of up to {megabytes:g} MB{_IN[measure]}, and {{source}} has {{size:.1f}} MB; "
-        "make it smaller"
-    )
+    @told(f"{{vendor}} takes {kind}s of up to {megabytes:g} MB, and {{source}} has {{size:.1f}} MB; make it smaller")
     def find(request: PreflightInput) -> Iterator[Found]:
-        for message, media in _media(request.prompt):
-            size = _megabytes(media, measure)
-            if media.kind == kind and size > megabytes:
-                yield message, {"source": media.source or "this one", "size": size}
+        for message in request.prompt:
+            for media in message.media:
+                size = len(media.content or b"") / _MEGABYTE
+                if media.kind == kind and size > megabytes:
+                    yield message, {"source": media.source or "this one", "size": size}
 
     return find
-
-
-def too_large_together(megabytes: float, measure: Measure, kind: MediaKind | None = None) -> RuleFunction:
-    """A rule about the size of all media of a request, or of those of one kind."""
-    what = "files" if kind is None else f"{kind}s"
-
-    @told(
-        f"{{vendor}} takes up to {megabytes:g} MB of {what} in a request, and up to here it has "
-        f"{{total:.1f}} MB{_IN[measure]}; send fewer or smaller ones"
-    )
-    def find(request: PreflightInput) -> Iterator[Found]:
-        total = 0.0
-        for message, media in _media(request.prompt):
-            total += _megabytes(media, measure) if kind in (None, media.kind) else 0
-            if total > megabytes:
-                yield message, {"total": total}
-                return
-
-    return find
-
-
-def _media(messages: Iterable[ChatMessage]) -> Iterator[tuple[ChatMessage, Media]]:
-    return ((message, media) for message in messages for media in message.media)
-
-
-def _megabytes(media: Media, measure: Measure) -> float:
-    length = len(media.content or b"")
-    return (length if measure == "bytes" else (length + 2) // 3 * 4) / _MEGABYTE

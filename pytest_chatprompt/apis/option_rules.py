@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_items, as_mapping
 from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, RuleLocation, told
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
@@ -76,16 +76,10 @@ options_ignored: Final = _once(
 def too_many_stops(limit: int) -> RuleFunction:
     """A rule about the number of texts to stop at."""
     return _once(
-        lambda request: _length(request.body.get("stop"), list | tuple) > limit,
+        lambda request: len(as_items(request.body.get("stop"))) > limit,
         *("settings", "stop"),
         text=f"{{request.vendor}} takes up to {limit} texts under stop; leave some out",
     )
-
-
-@told("{vendor} takes a custom tool for a function without a name; write a function")
-def custom_tools_misread(request: PreflightInput) -> Iterator[Found]:
-    """Custom tools, for an API that takes every tool for a function."""
-    return ((("tools", index), {}) for index, tool in enumerate(request.tools) if tool["type"] == "custom")
 
 
 @told("{vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)")
@@ -235,13 +229,9 @@ _REFUSED_KEYWORDS: Final = (
     *("allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas"),
 )
-# Keywords whose value is a schema, a list of schemas, or a mapping with schemas as values.
-_OF_SCHEMA: Final = ("items", "additionalProperties", *("not", "if", "then", "else"))
-_OF_SCHEMA_LIST: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
-_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions", "dependentSchemas")
-_MOST_LEVELS: Final = 10
-_MOST_PROPERTIES: Final = 5_000
-_MOST_ENUM_VALUES: Final = 1_000
+# Keywords whose value is a schema or a list of schemas, or a mapping with schemas as values.
+_OF_SCHEMAS: Final = ("items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf")
+_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions")
 
 
 def _each_strict_schema(
@@ -252,7 +242,7 @@ def _each_strict_schema(
     @told(text)
     def find_schemas(request: PreflightInput) -> Iterator[Found]:
         for location, name, schema in _strict_schemas(request, every_format=every_format):
-            for place, inner, _ in _walk(schema, name, 1):
+            for place, inner in _walk(schema, name):
                 found = find(inner)
                 if found:
                     yield location, {"place": place, "found": ", ".join(found)}
@@ -299,21 +289,6 @@ def root_not_an_object(request: PreflightInput) -> Iterator[Found]:
             yield location, {"name": name}
 
 
-@told("{vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it")
-def schemas_too_large(request: PreflightInput) -> Iterator[Found]:
-    """Strict schemas that are nested too deep, or have too many properties or enum values."""
-    for location, name, schema in _strict_schemas(request):
-        inner = list(_walk(schema, name, 1))
-        sizes = (
-            ("levels of nesting", max(level for *_, level in inner), _MOST_LEVELS),
-            ("properties", sum(_length(part.get("properties"), Mapping) for _, part, _ in inner), _MOST_PROPERTIES),
-            ("enum values", sum(_length(part.get("enum"), list | tuple) for _, part, _ in inner), _MOST_ENUM_VALUES),
-        )
-        for what, size, most in sizes:
-            if size > most:
-                yield location, {"most": most, "what": what, "name": name, "size": size}
-
-
 def _strict_schemas(
     request: PreflightInput, *, every_format: bool = False
 ) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
@@ -332,27 +307,21 @@ def _strict_schemas(
         yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema
 
 
-def _walk(schema: Any, place: str, level: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
-    """A schema and all schemas inside it: how messages name its place, the schema, its depth, counted in objects."""
+def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A schema and all schemas inside it, each with how messages name its place."""
     if not isinstance(schema, Mapping):
         return
-    yield place, schema, level
-    inner_level = level + 1 if _is_object(schema) else level
-    for keyword in _OF_SCHEMA:
-        yield from _walk(schema.get(keyword), f"{keyword} of {place}", inner_level)
-    for keyword in _OF_SCHEMA_LIST:
+    yield place, schema
+    for keyword in _OF_SCHEMAS:
         inner = schema.get(keyword)
-        for index, one in enumerate(inner if isinstance(inner, list | tuple) else ()):
-            yield from _walk(one, f"{keyword}[{index}] of {place}", level)
+        for index, each in enumerate(as_items(inner)):
+            name = f"{keyword}[{index}]" if isinstance(inner, list | tuple) else keyword
+            yield from _walk(each, f"{name} of {place}")
     for keyword in _OF_SCHEMA_MAPPING:
-        for key, one in as_mapping(schema.get(keyword)).items():
-            yield from _walk(one, f"{key!r} of {place}", inner_level)
+        for key, each in as_mapping(schema.get(keyword)).items():
+            yield from _walk(each, f"{key!r} of {place}")
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type")
     return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
-
-
-def _length(value: Any, kind: Any) -> int:
-    return len(value) if isinstance(value, kind) else 0

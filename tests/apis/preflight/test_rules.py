@@ -185,25 +185,6 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
             ],
             id="openai: a name with a blank",
         ),
-        *(
-            pytest.param(
-                provider,
-                (HI, message("assistant", None, 2, tool_calls=(call("c1", "get weather"),)), tool_result("c1", 3)),
-                [
-                    (
-                        "function-name",
-                        2,
-                        f"{provider.vendor} refuses the function name 'get weather'; a name must be {allowed}",
-                    )
-                ],
-                id=f"{provider.vendor}: a function's name with a blank",
-            )
-            for provider, allowed in (
-                (OPENAI, "1 to 64 of a-z, A-Z, 0-9, _ and -"),
-                (ANTHROPIC, "1 to 128 of a-z, A-Z, 0-9, _ and -"),
-                (GEMINI, "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -"),
-            )
-        ),
         pytest.param(
             OPENAI,
             (HI, message("assistant", "{", 2)),
