@@ -104,9 +104,7 @@ def test_a_transcript_shows_files_thoughts_and_calls() -> None:
         "[Tool]:\nrain\n<File>\n"
         "[Critic]: No."
     )
-    assert conversation.system == "Be kind."
     assert [call.name for call in conversation.tool_calls] == ["f"]
-    assert conversation.turns[1].texts == ("Look:",)
     assert conversation.turns[1].media == (
         SentMedia("image", "image/png", 34123),
         SentMedia("document", source="a.pdf"),

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
-from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, SentMedia, ToolResult
 from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import chat_providers, get_api
@@ -175,7 +175,7 @@ def read(conversation: Conversation) -> list[Any]:
     return [
         (
             turn.role,
-            _texts(turn.role, turn.texts),
+            _texts(turn.role, _texts_of(turn)),
             [_medium(each) for each in turn.media],
             [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
             [
@@ -185,6 +185,12 @@ def read(conversation: Conversation) -> list[Any]:
         )
         for turn in conversation.turns
     ]
+
+
+def _texts_of(turn: ConversationTurn) -> tuple[str, ...]:
+    """The texts of a turn, those of tool results included."""
+    parts = [part.parts if isinstance(part, ToolResult) else (part,) for part in turn.parts]
+    return tuple(part for inner in parts for part in inner if isinstance(part, str))
 
 
 def _medium(each: SentMedia) -> tuple[str, object]:
