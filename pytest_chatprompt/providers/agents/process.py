@@ -190,7 +190,6 @@ def _start_error(executable: str, cwd: Path, error: OSError | ValueError, hint: 
         where = "" if os.sep in executable else " on PATH"
         return f"executable {executable!r} not found{where}; install it, or {hint}"
     if number == errno.E2BIG:
-        return (
-            f"cannot start {executable!r}: its arguments are too long; pass the document in a file or on standard input"
-        )
+        advice = "pass the document in a file or on standard input"
+        return f"cannot start {executable!r}: its arguments are too long; {advice}"
     return f"cannot start {executable!r}: {error}"
