@@ -135,7 +135,6 @@ class AnthropicProvider(BlocksProvider):
     rules = (
         about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
         about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
         about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
         about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),

@@ -196,7 +196,6 @@ class BedrockProvider(BlocksProvider):
     rules = (
         about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
         about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),

@@ -152,7 +152,6 @@ class GeminiProvider(BlocksProvider):
     rules = (
         about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
         about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
         about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),

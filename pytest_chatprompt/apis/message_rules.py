@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, told
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, RawContent, content_parts, describe_messages
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, content_parts, describe_messages
 from pytest_chatprompt.text.media_types import MediaKind
 
 
@@ -80,8 +80,7 @@ documents_without_text: Final = _each_message(
     lambda message: (
         message.role == "user"
         and any(media.kind == "document" for media in message.media)
-        # What is raw may be a text.
-        and not any(isinstance(part, str | RawContent) for part in content_parts(message.content))
+        and all(isinstance(part, Media) for part in content_parts(message.content))
     ),
     "{vendor} refuses a message with a document and no text; add a text part that says what to do with it",
 )
@@ -188,18 +187,6 @@ def results_out_of_order(request: PreflightInput) -> Iterator[Found]:
         caller = callers.get(message.tool_call_id or "")
         if caller is not None and id(message) not in in_place:
             yield message, {"call_id": message.tool_call_id, "caller": describe_messages([caller])}
-
-
-@told("the call {call_id!r} already has a result; {vendor} takes one for each call")
-def results_given_twice(request: PreflightInput) -> Iterator[Found]:
-    """Tool messages that answer a call which already has a result; calls of Gemini may share their name as id."""
-    for message, results in _calls_and_results(request.turns):
-        unanswered = [call.id for call in message.tool_calls]
-        for result in results:
-            if result.tool_call_id in unanswered:
-                unanswered.remove(result.tool_call_id)
-            else:
-                yield result, {"call_id": result.tool_call_id}
 
 
 def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessage, list[ChatMessage]]]:

@@ -327,17 +327,14 @@ def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
     Raises:
         ValueError: it is not such a stream, or a header is not text.
     """
-    messages, start = [], 0
+    messages, rest = [], memoryview(stream)
     try:
-        while start < len(stream):
-            length, head_length = struct.unpack_from(">II", stream, start)
-            if length < head_length + _OVERHEAD or start + length > len(stream):
+        while rest:
+            length, head_length = struct.unpack_from(">II", rest)
+            if not head_length + _OVERHEAD <= length <= len(rest):
                 raise ValueError("a message is cut off")
-            head_start = start + _PRELUDE
-            head = stream[head_start : head_start + head_length]
-            payload = stream[head_start + head_length : start + length - _CHECKSUM]
-            messages.append((_read_headers(head), payload))
-            start += length
+            message, rest = bytes(rest[_PRELUDE : length - _CHECKSUM]), rest[length:]
+            messages.append((_read_headers(message[:head_length]), message[head_length:]))
     except (struct.error, IndexError) as error:
         raise ValueError(f"not an event stream: {error}") from None
     return messages

@@ -19,12 +19,10 @@ from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mappi
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
 from pytest_chatprompt.text.json_data import thaw
-from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
-# The names that APIs use for the same.
-_OTHER_NAMES: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "input": "arguments"}
+_CALL_SHAPE: Final = "{'name': ..., 'arguments': {...}}"
 _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
 
@@ -82,19 +80,17 @@ class Reply:
 
 def _checked_calls(calls: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
-        raise TypeError(
-            f"tool_calls must be a list of mappings, [{{'name': ..., 'arguments': {{...}}}}], not {calls!r}"
-        )
+        raise TypeError(f"tool_calls must be a list of mappings, [{_CALL_SHAPE}], not {calls!r}")
     return tuple(_checked_call(call, f"tool_calls[{index}]") for index, call in enumerate(calls))
 
 
 def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(call, Mapping):
-        raise TypeError(f"{place} must be a mapping, {{'name': ..., 'arguments': {{...}}}}, not {call!r}")
+        raise TypeError(f"{place} must be a mapping, {_CALL_SHAPE}, not {call!r}")
     _check_keys(call, _CALL_KEYS, place)
     name, arguments, call_id = call.get("name"), call.get("arguments", {}), call.get("id")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"{place} needs the name of the tool: {{'name': ..., 'arguments': {{...}}}}")
+        raise ValueError(f"{place} needs the name of the tool: {_CALL_SHAPE}")
     if not isinstance(arguments, Mapping):
         raise TypeError(f"{place}: arguments must be a mapping, not {type(arguments).__name__}")
     if call_id is not None and not (isinstance(call_id, str) and call_id):
@@ -115,9 +111,7 @@ def _checked_usage(usage: Any) -> Mapping[str, int]:
 
 def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
     for key in (key for key in mapping if key not in known):
-        close = _OTHER_NAMES.get(key)
-        hint = f"did you mean {close!r}?" if close in known else did_you_mean(str(key), known)
-        raise ValueError(f"{place}: unknown key {key!r}; {hint or 'known are ' + ', '.join(known)}")
+        raise ValueError(f"{place}: unknown key {key!r}; known are {', '.join(known)}")
 
 
 def _json_copy(value: Any, place: str) -> Any:

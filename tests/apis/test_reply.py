@@ -47,9 +47,9 @@ def test_what_makes_sense_is_taken(arguments: Any) -> None:
         ({"tool_calls": [{}]}, "tool_calls[0] needs the name of the tool: {'name': ..., 'arguments': {...}}"),
         (
             {"tool_calls": [{"name": "f", "args": {}}]},
-            "tool_calls[0]: unknown key 'args'; did you mean 'arguments'?",
+            "tool_calls[0]: unknown key 'args'; known are name, arguments, id",
         ),
-        ({"tool_calls": [{"nam": "f"}]}, "tool_calls[0]: unknown key 'nam'; did you mean 'name'?"),
+        ({"tool_calls": [{"nam": "f"}]}, "tool_calls[0]: unknown key 'nam'; known are name, arguments, id"),
         ({"tool_calls": [{"name": "f", "arguments": "{}"}]}, "tool_calls[0]: arguments must be a mapping, not str"),
         (
             {"tool_calls": [{"name": "f", "id": 1}]},
@@ -79,11 +79,6 @@ def test_a_reply_does_not_change_with_the_data_that_it_was_made_of() -> None:
     data["a"].append(2)
     assert reply.json == {"a": [1]}
     assert calls.tool_calls == ({"name": "f", "arguments": {"b": {"a": [1]}}},)
-
-
-def test_the_names_of_the_apis_lead_to_the_right_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown key 'prompt_tokens'; did you mean 'input_tokens'\?"):
-        Reply("a", usage={"prompt_tokens": 1})
 
 
 def test_half_a_character_is_no_text() -> None:

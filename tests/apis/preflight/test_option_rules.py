@@ -21,7 +21,6 @@ from pytest_chatprompt import (
     ProviderRequest,
 )
 from pytest_chatprompt.apis.option_rules import names_defined_twice
-from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -435,27 +434,6 @@ def test_settings(provider: ChatProvider, settings: dict[str, Any], findings: li
 
 
 CUSTOM: dict[str, Any] = {"type": "custom", "name": "run"}
-
-
-def test_an_older_version_of_azure_has_no_audio_and_no_custom_tools() -> None:
-    sound = ChatMessage("user", ("Listen", Media("audio", "a.mp3", "audio/mpeg", b"ID3")), number=1)
-    found = [
-        (
-            "api-version",
-            1,
-            "Azure OpenAI's API version 2024-10-21 has no audio; use 2025-01-01-preview or later, or the v1 API "
-            "(api_version=None)",
-        ),
-        (
-            "api-version",
-            ("tools", 0),
-            "Azure OpenAI's API version 2024-10-21 has no custom tools; use the v1 API (api_version=None)",
-        ),
-    ]
-    assert findings_of(AZURE, sound, tools=[CUSTOM]) == found
-    (custom,) = findings_of(AzureProvider(api_version="2025-04-01-preview"), sound, tools=[CUSTOM])
-    assert custom[1] == ("tools", 0)
-    assert findings_of(AzureProvider(api_version=None), sound, tools=[CUSTOM]) == []
 
 
 @pytest.mark.parametrize("provider", [ANTHROPIC, BedrockProvider()], ids=lambda provider: provider.vendor)

@@ -168,12 +168,6 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
             for provider in (OPENAI, ANTHROPIC, GEMINI)
         ),
         pytest.param(
-            ANTHROPIC,
-            (HI, two_calls(), tool_result("c1", 3), tool_result("c2", 4), tool_result("c1", 5)),
-            [("tool-result-twice", 5, "the call 'c1' already has a result; Anthropic takes one for each call")],
-            id="anthropic: two results of one call",
-        ),
-        pytest.param(
             OPENAI,
             (message("user", "hi", 1, name="Bob Dylan"), message("user", "ho", 2, name="bob-1.é")),
             [
