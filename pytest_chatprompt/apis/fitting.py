@@ -164,12 +164,9 @@ def _with_raw_calls(message: ChatMessage) -> ChatMessage:
         ToolCall(id=call_id or name, function=FunctionCall(name=name, arguments="{}"))
         for call_id, name in _raw_calls(message)
     )
-    return replace(message, role=_role_of(message), tool_calls=(*message.tool_calls, *calls))
-
-
-def _role_of(message: ChatMessage) -> Role:
     role = (raw_message(message) or {"role": message.role}).get("role")
-    return cast("Role", role) if role in ROLES else "assistant"
+    own_role = cast("Role", role) if role in ROLES else "assistant"
+    return replace(message, role=own_role, tool_calls=(*message.tool_calls, *calls))
 
 
 def _raw_calls(message: ChatMessage) -> Iterator[tuple[str | None, str]]:

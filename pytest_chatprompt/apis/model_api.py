@@ -356,5 +356,4 @@ def _read_headers(head: bytes) -> dict[str, str]:
 def _header(name: str, value: str) -> bytes:
     # Lengths are in bytes.
     name_bytes, value_bytes = name.encode(), value.encode()
-    lengths = struct.pack(">B", len(name_bytes)), struct.pack(">BH", _STRING, len(value_bytes))
-    return lengths[0] + name_bytes + lengths[1] + value_bytes
+    return struct.pack(">B", len(name_bytes)) + name_bytes + struct.pack(">BH", _STRING, len(value_bytes)) + value_bytes

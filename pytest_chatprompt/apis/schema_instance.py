@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -45,7 +45,6 @@ _FORMATS: Final[Mapping[str, str]] = {
         *((f"uuid{version}", f"00000000-0000-{version}000-8000-000000000000") for version in (1, 3, 5, 6, 7, 8)),
         ("json-string", "0"),
         ("regex path file-path directory-path", "a"),
-        ("color", "#000000"),
     )
     for name in names.split()
 }
@@ -214,32 +213,20 @@ def _string(rules: Mapping[str, Any]) -> str:
     if not isinstance(rules.get("pattern"), str):
         return formatted.ljust(least, "a")
     pattern = _compiled(rules["pattern"])
+    if least <= len(formatted) <= most and pattern.search(formatted):
+        return formatted
     # `rstr` knows no atomic groups.
     with suppress(KeyError):
-        for text in _texts(formatted, pattern, least):
-            if least <= len(text) <= most and pattern.search(text):
-                return text
+        simplest = Xeger(_Simplest()).xeger(pattern)  # type: ignore[arg-type]
+        # There may be more behind it: of the same without a `$`, or after `[a-z]+`.
+        text = simplest.ljust(least, simplest[-1:] or "a")
+        if len(text) <= most and pattern.search(text):
+            return text
     raise NoInstanceError
 
 
-def _texts(formatted: str, pattern: re.Pattern[str], least: int) -> Iterator[str]:
-    yield formatted
-    simplest = Xeger(_Simplest(0)).xeger(pattern)  # type: ignore[arg-type]
-    yield simplest
-    yield Xeger(_Simplest(least - len(simplest))).xeger(pattern)  # type: ignore[arg-type]
-    # Without `^` or `$` there may be more behind it.
-    yield simplest.ljust(least, "a")
-
-
 class _Simplest:
-    """What `rstr` asks, in place of `random.Random`, where a pattern leaves a choice: always the simplest.
-
-    Args:
-        more: how often parts that may be repeated are repeated more than they must be, all together.
-    """
-
-    def __init__(self, more: int) -> None:
-        self._more = more
+    """What `rstr` asks, in place of `random.Random`, where a pattern leaves a choice: always the simplest."""
 
     def choice(self, options: Sequence[Any]) -> Any:
         """One of the characters of a set, or of the alternatives."""
@@ -248,11 +235,9 @@ class _Simplest:
         # `rstr` makes some sets of characters in an order that changes from run to run.
         return min(options, key=lambda each: ("a0A".find(each) % 4, not each.isalnum(), each))
 
-    def randint(self, least: int, most: int) -> int:
+    def randint(self, least: int, most: int) -> int:  # noqa: ARG002 - as `random.Random`
         """How often a part is repeated."""
-        more = max(min(self._more, most - least), 0)
-        self._more -= more
-        return least + more
+        return least
 
     def shuffle(self, characters: list[str]) -> None:
         """`rstr` shuffles single characters only."""

@@ -15,7 +15,7 @@ from pytest_chatprompt.errors import APIStatusError, MissingSettingError, Unread
 from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, decode_text, load_json
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, load_json
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
 _BYTES_PER_TOKEN: Final = 4
@@ -111,7 +111,7 @@ def read_http_reply(
         return read_body(data)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         context = error_context()
-        shown = redact(decode_text(reply.content)) or "(an empty body)"
+        shown = redact(reply.content.decode(errors="replace")) or "(an empty body)"
         raise UnreadableReplyError(
             f"{context.vendor} answered with a body {problem}: {shown}\n"
             f"Check {context.target}: another service may be running there.",

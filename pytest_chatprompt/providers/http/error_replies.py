@@ -28,7 +28,7 @@ from pytest_chatprompt.errors import (
     QuotaError,
     RateLimitError,
 )
-from pytest_chatprompt.providers.response import decode_text, load_json
+from pytest_chatprompt.providers.response import load_json
 
 # A code of our own, for errors that say only in their text that no quota or credit is left.
 NO_QUOTA_CODE: Final = "(no quota)"
@@ -56,7 +56,8 @@ class ErrorBody(NamedTuple):
 
 def parse_error_body(reply: httpx.Response) -> ErrorBody:
     """Read the body of an error reply; of an unknown shape, such as a proxy's HTML, the whole text is `message`."""
-    text = decode_text(reply.content).strip()
+    # All APIs use UTF-8, and Python has codecs that decompress: the character set that the reply names does not count.
+    text = reply.content.decode(errors="replace").strip()
     try:
         data = load_json(text)
     except ValueError:

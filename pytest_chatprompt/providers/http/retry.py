@@ -172,11 +172,8 @@ class MinuteLimits:
         now = self.clock()
         while self._started and self._started[0].started_at + _MINUTE <= now:
             self._started.popleft()
-        entries = list(self._started)
-        gone = 0
-        if self.requests_per_minute is not None:
-            gone = max(len(entries) + 1 - self.requests_per_minute, 0)
-        if self.tokens_per_minute is not None:
-            while gone < len(entries) and sum(each.tokens for each in entries[gone:]) + tokens > self.tokens_per_minute:
-                gone += 1
-        return entries[gone - 1].started_at + _MINUTE - now if gone else 0.0
+        entries, free_at = list(self._started), now
+        requests, most_tokens = self.requests_per_minute or math.inf, self.tokens_per_minute or math.inf
+        while entries and (len(entries) >= requests or sum(each.tokens for each in entries) + tokens > most_tokens):
+            free_at = entries.pop(0).started_at + _MINUTE
+        return free_at - now
