@@ -77,7 +77,6 @@ _effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low",
 _MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
-_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
 _TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 _TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
@@ -137,7 +136,6 @@ class AnthropicProvider(BlocksProvider):
         about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
         about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
         about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         # 100 for models with a context of 200,000 tokens.
@@ -145,7 +143,6 @@ class AnthropicProvider(BlocksProvider):
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
         Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
         Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-        Rule("prefill-blanks", _BLANKS, message_rules.trailing_blanks_in_prefill),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
         Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
         Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),

@@ -155,7 +155,6 @@ class GeminiProvider(BlocksProvider):
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
         about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
         about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
         Rule("model-alias", _SDK, option_rules.aliases_of_beta),

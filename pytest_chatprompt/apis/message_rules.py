@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, told
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, content_parts, describe_messages
@@ -38,10 +38,6 @@ def _same_role(before: ChatMessage | None, message: ChatMessage) -> bool:
     return before is not None and before.role == message.role != "tool"
 
 
-speaker_names: Final = _each_message(
-    lambda message: message.name is not None and not re.fullmatch(r"[^\s<|\\/>]+", message.name),
-    "{vendor} refuses the name {message.name!r}; a name must have no white space and none of < | \\ / >",
-)
 first_turn_not_the_users: Final = _each_turn(
     lambda before, message: before is None and message.role != "user",
     "{vendor} expects the user to speak first, and this is the {role}'s message; put a user message before it",
@@ -97,35 +93,31 @@ def call_ids(pattern: str, allowed: str) -> RuleFunction:
     return find
 
 
-def _prefill(breaks: Callable[[ChatMessage, bool | None], bool], text: str) -> RuleFunction:
+def _prefill(breaks: Callable[[bool | None], bool], text: str) -> RuleFunction:
     """A rule about a final assistant message without calls; `breaks` is told whether the model continues one."""
 
     @told(text)
     def find(request: PreflightInput) -> Iterator[Found]:
         for last in request.turns[-1:]:
-            if last.role == "assistant" and not last.tool_calls and breaks(last, request.limits.prefill):
+            if last.role == "assistant" and not last.tool_calls and breaks(request.limits.prefill):
                 yield last, {}
 
     return find
 
 
 assistant_message_last: Final = _prefill(
-    lambda _, prefill: not prefill,
+    lambda prefill: not prefill,
     "{vendor} expects the last turn from the user or a tool; end with a user message",
 )
 # Of all models but those that are known to continue one.
 prefill_answered: Final = _prefill(
-    lambda _, prefill: not prefill,
+    lambda prefill: not prefill,
     "{vendor} does not continue a final assistant message but answers after it; end with a user message",
 )
 prefill_not_supported: Final = _prefill(
-    lambda _, prefill: prefill is False,
+    lambda prefill: prefill is False,
     "{vendor}'s {model} refuses a final assistant message: it does not continue a prefilled answer; "
     "end with a user message",
-)
-trailing_blanks_in_prefill: Final = _prefill(
-    lambda message, _: message.text != message.text.rstrip(),
-    "{vendor} refuses white space at the end of a final assistant message; remove it",
 )
 
 
@@ -228,15 +220,14 @@ def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Found]
 _MEGABYTE: Final = 1024 * 1024
 
 
-def too_many(kind: MediaKind, limit: int, where: Literal["request", "message"] = "request") -> RuleFunction:
-    """A rule about the number of media of one kind, in a request or in each message."""
+def too_many(kind: MediaKind, limit: int) -> RuleFunction:
+    """A rule about the number of media of one kind."""
 
-    @told(f"{{vendor}} takes up to {limit} {kind}s in a {where}, and this one has {{count}}; send fewer")
+    @told(f"{{vendor}} takes up to {limit} {kind}s in a request, and this one has {{count}}; send fewer")
     def find(request: PreflightInput) -> Iterator[Found]:
-        for messages in [request.prompt] if where == "request" else [(message,) for message in request.prompt]:
-            found = [message for message in messages for media in message.media if media.kind == kind]
-            if len(found) > limit:
-                yield found[limit], {"count": len(found)}
+        found = [message for message in request.prompt for media in message.media if media.kind == kind]
+        if len(found) > limit:
+            yield found[limit], {"count": len(found)}
 
     return find
 

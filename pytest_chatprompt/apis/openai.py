@@ -99,7 +99,6 @@ _SAMPLING: Final = (
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*_NAME)),
-    about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
     about_definitions("schema-name", _CHAT, option_rules.schema_name),
     about_definitions("json-word", _JSON, option_rules.json_without_the_word),
@@ -120,7 +119,6 @@ OPENAI_RULES: Final = (
     about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    Rule("speaker-name", _CHAT, message_rules.speaker_names),
     *OPENAI_SHARED_RULES,
     Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
     Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),

@@ -149,16 +149,6 @@ def tool_names(pattern: str, allowed: str) -> RuleFunction:
     return find
 
 
-@told("{vendor} refuses two tools of the same name, and {name!r} is defined before; rename one")
-def names_defined_twice(request: PreflightInput) -> Iterator[Found]:
-    """Tools with the name of an earlier tool."""
-    seen: set[str] = set()
-    for index, name in _names(request):
-        if name in seen:
-            yield ("tools", index), {"name": name}
-        seen.add(name)
-
-
 @told("{vendor} refuses a tool_choice {why}")
 def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""

@@ -17,7 +17,7 @@ import httpx
 
 from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping, json_text
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
+from pytest_chatprompt.providers.response import OFFLINE_TEXT
 from pytest_chatprompt.text.json_data import thaw
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
@@ -53,10 +53,6 @@ class Reply:
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
             raise TypeError(f"text must be a str, not {type(self.text).__name__}; give data as json={{...}}")
-        if self.text is not None and replace_surrogates(self.text) != self.text:
-            raise ValueError("text holds half a character (a lone surrogate), which no reply can hold")
-        if self.finish_reason is not None and not (isinstance(self.finish_reason, str) and self.finish_reason):
-            raise TypeError(f"finish_reason must be a word such as 'length', not {self.finish_reason!r}")
         object.__setattr__(self, "tool_calls", _checked_calls(self.tool_calls))
         if self.json is not None:
             object.__setattr__(self, "json", _json_copy(self.json, "json"))
@@ -93,8 +89,6 @@ def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
         raise ValueError(f"{place} needs the name of the tool: {_CALL_SHAPE}")
     if not isinstance(arguments, Mapping):
         raise TypeError(f"{place}: arguments must be a mapping, not {type(arguments).__name__}")
-    if call_id is not None and not (isinstance(call_id, str) and call_id):
-        raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
     copied = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
     return {**copied, "id": call_id} if call_id else copied
 

@@ -71,13 +71,6 @@ SMALL = Media("image", "a.png", "image/png", b"\x89PNG")
 PAGE = Media("document", "a.pdf", "application/pdf", b"%PDF-")
 
 
-def test_bedrock_limits_the_images_of_a_message() -> None:
-    assert findings_of_message(BEDROCK, "Look:", *[SMALL] * 20) == []
-    assert findings_of(BEDROCK, *[SMALL] * 21) == []
-    text = "Amazon Bedrock takes up to 20 images in a message, and this one has 21; send fewer"
-    assert findings_of_message(BEDROCK, "Look:", *[SMALL] * 21) == [("image-count", 1, text)]
-
-
 def test_bedrock_limits_the_documents_of_a_request() -> None:
     assert findings_of(BEDROCK, *[PAGE] * 5) == []
     text = "Amazon Bedrock takes up to 5 documents in a request, and this one has 6; send fewer"

@@ -20,7 +20,7 @@ from pytest_chatprompt import (
     PreflightInput,
     ProviderRequest,
 )
-from pytest_chatprompt.apis.option_rules import names_defined_twice
+from pytest_chatprompt.apis.option_rules import choices_without_tools
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -213,17 +213,6 @@ def test_json_without_the_word(provider: ChatProvider) -> None:
 
 
 @pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
-def test_two_tools_of_one_name(provider: ChatProvider) -> None:
-    assert findings_of(provider, tools=[tool("a"), tool("b"), tool("a")]) == [
-        (
-            "tool-name-twice",
-            ("tools", 2),
-            f"{provider.vendor} refuses two tools of the same name, and 'a' is defined before; rename one",
-        )
-    ]
-
-
-@pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
 @pytest.mark.parametrize(
     ("names", "choice", "text"),
     [
@@ -248,7 +237,7 @@ def test_a_tool_choice_without_its_tool(provider: ChatProvider, names: list[str]
 
 def test_a_tool_without_a_name_has_none_to_check() -> None:
     request = PreflightInput("Any", "m", (HI,), tools=({"type": "web_search"},))
-    assert list(names_defined_twice(request)) == []
+    assert list(choices_without_tools(request)) == []
 
 
 def test_each_allowed_tool_has_to_be_defined() -> None:
