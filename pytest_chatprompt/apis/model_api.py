@@ -108,11 +108,7 @@ class ModelAPI(ABC):
         return True
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        """Answer a request as the API does.
-
-        Raises:
-            ValueError: the reply is not one for this API.
-        """
+        """Answer a request as the API does; a `ValueError` if the reply is not one for it."""
         model_request = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, model_request, reply.error)
@@ -256,11 +252,7 @@ _COUNTS: Final[Mapping[str, str]] = {
 
 
 def read_usage(data: Any) -> TokenUsage:
-    """The tokens that a reply says it used; `None` where it does not say.
-
-    Args:
-        data: the usage, the whole body, or the list of the events of a stream.
-    """
+    """The tokens that a usage, the body of a reply, or the events of a stream tell; `None` where they do not."""
     found: dict[str, int] = {}
     _find_counts(data, found)
 
@@ -322,11 +314,7 @@ def write_aws_message(headers: Mapping[str, str], payload: bytes) -> bytes:
 
 
 def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
-    """Read the messages of a whole stream: headers and payloads.
-
-    Raises:
-        ValueError: it is not such a stream, or a header is not text.
-    """
+    """Read the messages of a whole stream: headers and payloads; a `ValueError` if it is not one."""
     messages, rest = [], memoryview(stream)
     try:
         while rest:

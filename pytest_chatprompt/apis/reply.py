@@ -29,19 +29,7 @@ _LAST_ERROR: Final = 599
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model replies, in the terms that all APIs share.
-
-    Args:
-        text: the text.
-        tool_calls: each a mapping with `name`, `arguments` (a mapping, empty by default) and `id` (made up by default).
-        json: JSON data, as the text of the reply; as the arguments of the tool, if the request forces one.
-        usage: a mapping with `input_tokens` and `output_tokens`; 0 by default.
-        finish_reason: `stop`, `length`, `tool_calls`, `content_filter`, or the API's own word; by default what fits.
-        error: the status of an error, from 400 to 599, in place of all of these.
-
-    Raises:
-        ValueError, TypeError: an argument is invalid, or two of them exclude each other.
-    """
+    """What the model replies, in the terms that all APIs share, as `EvalAPI.reply` takes it."""
 
     text: str | None = None
     tool_calls: Sequence[Mapping[str, Any]] = ()
@@ -247,10 +235,7 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class AnswerToolCall:
-    """A tool call of the answer.
-
-    A custom tool takes a text, the argument `input`, in place of JSON data.
-    """
+    """A tool call of the answer; a custom tool takes a text, the argument `input`, in place of JSON data."""
 
     name: str
     arguments: Mapping[str, Any]

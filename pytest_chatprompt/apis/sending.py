@@ -24,11 +24,7 @@ _MEDIA: Final = re.compile(rb"[A-Za-z0-9+/_-]{256,}={0,2}")
 
 @dataclass(eq=False)
 class MeteredTry:
-    """One try of a request: its waits end with the cancellation, or at the deadline of the monotonic clock.
-
-    Args:
-        timeout_seconds: how long it may take, from connecting to the last byte of the reply.
-    """
+    """One try of a request: its waits end with the cancellation, or at the deadline of the monotonic clock."""
 
     prepared: PreparedRequest
     limits: MinuteLimits

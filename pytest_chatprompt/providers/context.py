@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cancellation:
-    """Ends one request, with all its tries and the waits between them. Safe between threads.
-
-    Attributes:
-        cancelled: set once the request is cancelled; `http` waits on it.
-    """
+    """Ends one request, with all its tries and the waits between them. Safe between threads."""
 
     def __init__(self) -> None:
         self.cancelled = threading.Event()

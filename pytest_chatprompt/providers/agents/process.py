@@ -52,12 +52,10 @@ def _read(file: IO[bytes]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """Exit status and output of a process that finished in time.
+    """Exit status and output of a process that finished in time; invalid bytes of UTF-8 are U+FFFD.
 
     Args:
         returncode: the exit status; a negative number is the signal that killed the process, as in `subprocess`.
-        stdout: the standard output, decoded as UTF-8; invalid bytes become U+FFFD.
-        stderr: the standard error, decoded in the same way.
     """
 
     returncode: int

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -19,12 +19,7 @@ from pytest_chatprompt.errors import MissingSettingError
 
 
 class AWSSigner:
-    """Signs the requests of one provider. Safe between threads.
-
-    Args:
-        service: the service's name in signatures, such as `bedrock`.
-        without: what else than credentials would do, for errors: `set the environment variable ...`.
-    """
+    """Signs the requests of one provider to a service; errors say what else would do. Safe between threads."""
 
     def __init__(self, vendor: str, service: str, without: str) -> None:
         self._vendor = vendor
@@ -40,8 +35,7 @@ class AWSSigner:
         except ImportError:
             return None
         with self._readable_errors():
-            region: str | None = session.get_config_variable("region")
-        return region
+            return cast("str | None", session.get_config_variable("region"))
 
     def profile_endpoint(self) -> str:
         """The URL of Bedrock in `~/.aws/config`; `""` if there is none, or botocore is not installed."""

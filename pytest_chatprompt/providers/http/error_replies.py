@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -40,12 +40,7 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class ErrorBody(NamedTuple):
-    """The contents of an error reply's body.
-
-    Args:
-        codes: the codes, types, statuses and reasons, the most specific first.
-        filtered: the categories that a content filter rejected, such as `hate (high)`.
-    """
+    """The contents of an error reply's body: its codes, types and reasons, the most specific first."""
 
     message: str
     codes: tuple[str, ...]
@@ -71,7 +66,9 @@ def parse_error_body(reply: httpx.Response) -> ErrorBody:
     message = error.get("message", error.get("Message"))
     details = error.get("details")
     reasons = [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
-    codes = [_aws_code(reply.headers, data), *(reason.get("reason") for reason in reasons)]
+    # The name of AWS's exception may have a namespace before `#` and a URL behind `:`.
+    aws_name = str(reply.headers.get("x-amzn-errortype") or data.get("__type", ""))
+    codes = [aws_name.partition(":")[0].rpartition("#")[2], *(reason.get("reason") for reason in reasons)]
     # Anthropic's details are a mapping.
     codes += [details.get("error_code")] if isinstance(details, dict) else []
     codes += [error.get("code"), error.get("status"), error.get("type")]
@@ -88,11 +85,6 @@ def parse_error_body(reply: httpx.Response) -> ErrorBody:
         retry_delay_seconds=next((float(delay[1]) for delay in delays if delay), None),
         filtered=tuple(_filtered(error)),
     )
-
-
-def _aws_code(headers: Mapping[str, str], data: Mapping[str, Any]) -> str:
-    """The name of AWS's exception, which may have a namespace before `#` and a URL behind `:`."""
-    return str(headers.get("x-amzn-errortype") or data.get("__type", "")).partition(":")[0].rpartition("#")[2]
 
 
 def _filtered(data: Any) -> Iterator[str]:
@@ -131,15 +123,11 @@ class ErrorContext(NamedTuple):
 
 
 class _ErrorKind(NamedTuple):
-    """An error class, what to do about it, and the replies that it is for: those with one of the statuses or codes."""
+    """An error class, what to do about it, and the replies that it is for: by their statuses and codes."""
 
     error_class: type[APIStatusError]
     advice: str
-    statuses: Collection[int] = ()
-    codes: Collection[str] = ()
-
-    def matches(self, status: int, body: ErrorBody) -> bool:
-        return status in self.statuses or any(code in self.codes for code in body.codes)
+    signs: Set[int | str]
 
 
 # The first that matches counts. Codes come before the status: several vendors use one status for many errors.
@@ -147,43 +135,41 @@ _KINDS: Final = (
     _ErrorKind(
         ContentFilterError,
         "The content filter rejected the prompt: reword the case, or change the filter's settings.",
-        codes=("content_filter", "content_policy_violation"),
+        {"content_filter", "content_policy_violation"},
     ),
     _ErrorKind(
         QuotaError,
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
-        (HTTPStatus.PAYMENT_REQUIRED,),
-        _NO_QUOTA_CODES,
+        {HTTPStatus.PAYMENT_REQUIRED, *_NO_QUOTA_CODES},
     ),
     _ErrorKind(
         AuthenticationError,
         "Check the key: the environment variable {key_variable}, or api_key.",
-        (HTTPStatus.UNAUTHORIZED,),
-        _BAD_KEY_CODES,
+        {HTTPStatus.UNAUTHORIZED, *_BAD_KEY_CODES},
     ),
     _ErrorKind(
         PermissionDeniedError,
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
-        (HTTPStatus.FORBIDDEN,),
+        {HTTPStatus.FORBIDDEN},
     ),
-    _ErrorKind(NotFoundError, "Check {target}.", (HTTPStatus.NOT_FOUND,)),
-    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", range(300, 400)),
+    _ErrorKind(NotFoundError, "Check {target}.", {HTTPStatus.NOT_FOUND}),
+    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", set(range(300, 400))),
     _ErrorKind(
         BadRequestError,
         "The request is too large: shorten its messages, or the files that they name.",
-        (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
+        {HTTPStatus.REQUEST_ENTITY_TOO_LARGE},
     ),
-    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", (HTTPStatus.TOO_MANY_REQUESTS,)),
+    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", {HTTPStatus.TOO_MANY_REQUESTS}),
     _ErrorKind(
         InternalServerError,
         "The API has a fault or is overloaded: run again later.",
         # A timeout on the API's side, a conflict with another request, and what Bedrock answers where the model fails.
-        (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)),
+        {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)},
     ),
     _ErrorKind(
         BadRequestError,
         "The API rejected the request: look in the case's snapshot at what is sent to {target}.",
-        range(1000),
+        set(range(1000)),
     ),
 )
 
@@ -191,7 +177,7 @@ _KINDS: Final = (
 def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
     """Make the error for a reply; `redact` removes the key from a text of the API, and shortens it."""
     body = parse_error_body(reply)
-    kind = next(kind for kind in _KINDS if kind.matches(reply.status_code, body))
+    kind = next(kind for kind in _KINDS if not kind.signs.isdisjoint((reply.status_code, *body.codes)))
     message = redact(body.message)
     code = next((code for code in body.codes if code != NO_QUOTA_CODE), None)
     request_id = next((reply.headers[name] for name in _REQUEST_ID_HEADERS if name in reply.headers), body.request_id)
