@@ -81,11 +81,6 @@ class ConversationTurn:
     name: str = ""
 
     @property
-    def media(self) -> tuple[SentMedia, ...]:
-        """The images and other files, those of tool results included."""
-        return tuple(part for part in self._content() if isinstance(part, SentMedia))
-
-    @property
     def tool_calls(self) -> tuple[ConversationToolCall, ...]:
         """The calls that the turn makes."""
         return tuple(part for part in self.parts if isinstance(part, ConversationToolCall))
@@ -129,35 +124,27 @@ class Conversation:
 
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
-        return write_transcript(
-            [
-                TranscriptTurn(
-                    turn.role,
-                    f"<Error>\n{turn.content}"
-                    if any(result.is_error for result in turn.tool_results)
-                    else turn.content,
-                    tuple((call.name, call.arguments) for call in turn.tool_calls),
-                )
-                for turn in self.turns
-            ]
-        )
+        turns = []
+        for turn in self.turns:
+            mark = "<Error>\n" if any(result.is_error for result in turn.tool_results) else ""
+            calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
+            turns.append(TranscriptTurn(turn.role, mark + turn.content, calls))
+        return write_transcript(turns)
 
 
 def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
     results = turn.tool_results
     parts = [part for part in (results[0].parts if results else turn.parts) if isinstance(part, str | SentMedia)]
     content: str | tuple[ContentPart, ...] | None = "\n".join(map(str, parts)) if parts else None
-    if turn.media:
+    if any(isinstance(part, SentMedia) for part in parts):
         content = tuple(_as_media(part) if isinstance(part, SentMedia) else part for part in parts)
-    calls = tuple(
-        ToolCall.model_construct(
-            id=call.id or call.name, function=FunctionCall.model_construct(name=call.name, arguments=call.arguments)
-        )
-        for call in turn.tool_calls
-    )
+    calls = []
+    for call in turn.tool_calls:
+        function = FunctionCall.model_construct(name=call.name, arguments=call.arguments)
+        calls.append(ToolCall.model_construct(id=call.id or call.name, function=function))
     role: Any = turn.role
     call_id = results[0].call_id or results[0].name or None if results else None
-    return ChatMessage(role, content, turn.name or None, calls, call_id, number)
+    return ChatMessage(role, content, turn.name or None, tuple(calls), call_id, number)
 
 
 def _as_media(media: SentMedia) -> Media:

@@ -105,12 +105,7 @@ def test_a_transcript_shows_files_thoughts_and_calls() -> None:
         "[Critic]: No."
     )
     assert [call.name for call in conversation.tool_calls] == ["f"]
-    assert conversation.turns[1].media == (
-        SentMedia("image", "image/png", 34123),
-        SentMedia("document", source="a.pdf"),
-    )
     assert conversation.turns[3].tool_results == (ToolResult(("rain", SentMedia("file")), "c1", "f"),)
-    assert conversation.turns[3].media == (SentMedia("file"),)
 
 
 def test_every_api_has_a_path_here() -> None:

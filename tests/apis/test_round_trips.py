@@ -175,8 +175,8 @@ def read(conversation: Conversation) -> list[Any]:
     return [
         (
             turn.role,
-            _texts(turn.role, _texts_of(turn)),
-            [_medium(each) for each in turn.media],
+            _texts(turn.role, tuple(part for part in _content(turn) if isinstance(part, str))),
+            [_medium(part) for part in _content(turn) if isinstance(part, SentMedia)],
             [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
             [
                 (result.call_id, result.name or names.get(result.call_id), result.is_error)
@@ -187,10 +187,10 @@ def read(conversation: Conversation) -> list[Any]:
     ]
 
 
-def _texts_of(turn: ConversationTurn) -> tuple[str, ...]:
-    """The texts of a turn, those of tool results included."""
+def _content(turn: ConversationTurn) -> list[Any]:
+    """The parts of a turn, those of tool results included."""
     parts = [part.parts if isinstance(part, ToolResult) else (part,) for part in turn.parts]
-    return tuple(part for inner in parts for part in inner if isinstance(part, str))
+    return [part for inner in parts for part in inner]
 
 
 def _medium(each: SentMedia) -> tuple[str, object]:
