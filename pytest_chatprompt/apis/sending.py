@@ -63,12 +63,9 @@ class MeteredTry:
 
     def fail(self, error: BaseException) -> None:
         """Note that there is no answer: it may have cost something if the API has begun to work on it."""
-        if self._reservation is None:
-            return
-        if self._sent_at is None or _costs_nothing(error):
-            self._reservation.release()
-        else:
-            self._reservation.settle(self._estimated_cost(0))
+        if self._reservation is not None:
+            is_free = self._sent_at is None or _costs_nothing(error)
+            self._reservation.settle(None if is_free else self._estimated_cost(0))
 
     def _estimated_input(self) -> int:
         return len(_MEDIA.sub(b"", self.prepared.content)) // _BYTES_PER_TOKEN

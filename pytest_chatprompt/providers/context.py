@@ -48,12 +48,8 @@ class Cancellation:
 class Reservation(Protocol):
     """The part of a budget that is kept for a request in flight."""
 
-    def settle(self, cost_usd: float) -> None:
-        """Spend what the request has cost, in US dollars."""
-        ...
-
-    def release(self) -> None:
-        """Spend nothing: the request has cost nothing."""
+    def settle(self, cost_usd: float | None) -> None:
+        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
         ...
 
 

@@ -85,7 +85,7 @@ class RecordingEntry:
         if self._reservation is None or self._billing is None:
             return
         if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not size:
-            self._reservation.release()
+            self._reservation.settle(None)
             return
         usage = read_usage({} if reply is None else reply.content)
         if usage.input_tokens is None:
