@@ -62,7 +62,7 @@ class NoInstanceError(Exception):
 def least_instance(schema: Any) -> Any:
     """Make the smallest valid instance of a schema, as JSON data."""
     for depth in _DEPTHS:
-        with suppress(NoInstanceError, RecursionError):
+        with suppress(NoInstanceError, RecursionError, OverflowError):
             return _Walker(schema).instance(schema, depth)
     raise NoInstanceError
 

@@ -163,6 +163,7 @@ def test_an_instance_is_the_least_one(schema: Any, instance: Any) -> None:
     [
         False,
         {"type": "integer", "minimum": 2, "maximum": 1},
+        {"type": "number", "exclusiveMinimum": 10**400, "exclusiveMaximum": 10**400 + 1},
         {"pattern": "^$", "minLength": 1},
         {"allOf": [{"type": "string"}, {"type": "integer"}]},
         {"allOf": [{"minimum": 3}, {"minimum": 5}]},
