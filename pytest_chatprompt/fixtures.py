@@ -160,9 +160,9 @@ def _available_providers(error: pytest.FixtureLookupError) -> set[str]:
 
 def _built_in(name: str) -> Iterator[Any]:
     """Make a built-in provider with its defaults."""
-    from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
+    from pytest_chatprompt.apis.table import get_provider  # noqa: PLC0415
 
-    yield PROVIDERS[name]()
+    yield get_provider(name)()
 
 
 @pytest.fixture(scope="session")

@@ -221,13 +221,12 @@ def _holds_written_file(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
+    """In the controller of pytest-xdist, register what the workers of a live run need there."""
     manager = node.config.pluginmanager
-    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.runs.live_workers import LostCases, StopSignal  # noqa: PLC0415
+    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-live-workers"):
+        from pytest_chatprompt.runs.live_workers import LiveWorkers  # noqa: PLC0415
 
-        manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
-        manager.register(LostCases(), "chatprompt-lost-cases")
+        manager.register(LiveWorkers(node.workerinput["testrunuid"]), "chatprompt-live-workers")
 
 
 @pytest.hookimpl(optionalhook=True)

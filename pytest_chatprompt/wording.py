@@ -60,11 +60,6 @@ def about_message(number: int | None, text: str) -> str:
     return text if number is None else f"message {number}: {text}"
 
 
-def message_numbers(numbers: Sequence[int]) -> str:
-    """Messages by their numbers."""
-    return numbered("message", numbers)
-
-
 def numbered(noun: str, numbers: Sequence[int]) -> str:
     """Things by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
     *first, last = map(str, numbers)

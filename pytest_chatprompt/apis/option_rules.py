@@ -11,8 +11,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_chatprompt.apis import message_rules
 from pytest_chatprompt.apis.conversation import as_items, as_mapping
-from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, RuleLocation, told
+from pytest_chatprompt.apis.preflight import (
+    Found,
+    PreflightInput,
+    Rule,
+    RuleFunction,
+    RuleLocation,
+    about_calls,
+    about_definitions,
+    told,
+)
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -308,3 +318,13 @@ def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _is_object(schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type")
     return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
+
+
+def block_rules(calls: str, names: str, tools: str, name: tuple[str, str]) -> tuple[Rule, ...]:
+    """The rules that APIs with blocks share, by their sources; of a name its pattern, and the same in words."""
+    return (
+        about_calls("tool-call-without-result", calls, message_rules.calls_without_results),
+        about_calls("tool-result-order", calls, message_rules.results_out_of_order),
+        about_definitions("tool-name", names, tool_names(*name)),
+        about_definitions("tool-choice", tools, choices_without_tools),
+    )

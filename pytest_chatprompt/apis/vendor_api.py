@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import (
-    ChatPrompt,
-    Media,
-)
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.prompt.request import (
     FunctionTool,
     OutputSchema,
@@ -119,8 +116,8 @@ def choose_one(choice: str | Mapping[str, Any], vendor: str, words: str) -> Tool
     return read
 
 
-def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
-    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
+def effort_among(vendor: str, *efforts: str, write: Callable[[str], str] = str) -> Callable[[str], str]:
+    """Make the conversion of `reasoning_effort` for an API that has not all of them, or writes them in its own way."""
 
     def convert(effort: str) -> str:
         if effort not in efforts:
@@ -128,7 +125,7 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
                 f"{vendor} has no reasoning_effort {effort!r}; write one of {', '.join(efforts)}",
                 location=("settings", "reasoning_effort"),
             )
-        return efforts[effort]
+        return write(effort)
 
     return convert
 

@@ -54,9 +54,8 @@ class SentRequest:
         from pytest_chatprompt.apis.table import find_api  # noqa: PLC0415
 
         method, _, target = self.endpoint.partition(" ")
-        path = target.partition("?")[0]
-        url = httpx.URL(self.url)
-        api = find_api(method, url.path if self.url else path, url.host)
+        url = httpx.URL(self.url or target)
+        api = find_api(method, url.path, url.host)
         return "" if api is None else api.read_conversation(read_body(self.body)).as_transcript()
 
     def __repr__(self) -> str:
@@ -117,11 +116,9 @@ def _hide_secret(parameter: re.Match[str]) -> str:
 
 
 class Exchange(NamedTuple):
-    """What a provider sent for a request, and what it returned.
+    """What a provider sent for a request, and what it returned; offline, a placeholder.
 
     Args:
-        response: what it returned; offline, a placeholder.
-        sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
         replies: each `QueuedReply` that a request took; a live run gives them again.
@@ -133,7 +130,3 @@ class Exchange(NamedTuple):
     invocation: AgentInvocation | None = None
     prepared: PreparedRequest | None = None
     replies: tuple[Any, ...] = ()
-
-    def sends_the_same(self, other: Exchange) -> bool:
-        """Whether two exchanges send the same HTTP requests."""
-        return (self.sent, self.prepared) == (other.sent, other.prepared)

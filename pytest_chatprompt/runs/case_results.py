@@ -7,7 +7,7 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -19,7 +19,7 @@ from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answers import case_section, check_line
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
 from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult
 
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _REPR: Final = "<eval_snapshot>"
 
 
+_TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
 
@@ -52,7 +54,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not (is_told or notes.answer or answers or notes.graded):
+    if not (is_told or notes.answer or answers or (notes.checks and notes.checks.graded)):
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
@@ -86,7 +88,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange, answer = notes.exchange, notes.answer
+    exchange = notes.exchange
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -94,27 +96,16 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests),
+        response=answer_result(notes.answer),
         repeats=notes.repeats,
-        judge=judge_results(notes.votes),
-        checks=_check_results(item, notes),
+        judge=response_results(notes.votes),
+        checks=() if notes.checks is None else notes.checks.results(),
     )
 
 
-def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
-    """The records of what a judge replied about an answer."""
-    return tuple(
-        response_result(vote.response, vote.is_replayed) for each in votes for vote in each if vote.response is not None
-    )
-
-
-def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:
-    if notes.case is None:
-        return ()
-    from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
-
-    with_place = item.config.stash.get(all_results_key, False)
-    return tuple(check_result(each, notes.case, with_place=with_place) for each in notes.graded)
+def response_results(answers: Iterable[JudgeVote | ModelAnswer]) -> tuple[ResponseResult, ...]:
+    """The records of what a judge, or any model, replied, where it did."""
+    return tuple(response_result(each.response, each.is_replayed) for each in answers if each.response is not None)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
@@ -150,25 +141,25 @@ def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
 
 def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
     """The records of what models answered to an ordinary test: together, and one by one."""
-    given = [(answer.response, answer.is_replayed) for answer in answers if answer.response is not None]
-    if not given:
+    results = response_results(answers)
+    if not results:
         return {}
-    from pytest_chatprompt.capture.recording.model_answers import summed, summed_usage  # noqa: PLC0415
-
-    responses = [response for response, _ in given]
-    together = ProviderResponse(
-        text="\n\n".join(filter(None, (response.text for response in responses))),
-        finish_reason=responses[-1].finish_reason,
-        usage=summed_usage(responses),
-        tool_calls=tuple(call for response in responses for call in response.tool_calls),
-        cost_usd=summed([response.cost_usd for response in responses]),
-        latency_seconds=summed([response.latency_seconds for response in responses]),
-    )
-    is_replayed = all(answer.is_replayed for answer in answers)
-    return {
-        "response": response_result(together, is_replayed, len(answers)),
-        "answers": tuple(response_result(*each) for each in given),
+    sums: dict[str, Any] = {}
+    for name in (*_TOKENS, "cost_usd", "latency_seconds"):
+        amounts = [getattr(result, name) for result in results]
+        sums[name] = None if None in amounts else sum(amounts)
+    together = {
+        "text": "\n\n".join(filter(None, (result.text for result in results))),
+        "tool_calls": tuple(call for result in results for call in result.tool_calls),
+        "requests": len(answers),
+        "is_replayed": all(answer.is_replayed for answer in answers),
     }
+    return {"response": results[-1].model_copy(update=sums | together), "answers": results}
+
+
+def answer_result(answer: LiveResponse | None) -> ResponseResult | None:
+    """The record of the answer to a case."""
+    return None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests)
 
 
 def response_result(response: ProviderResponse, is_replayed: bool, requests: int = 1) -> ResponseResult:
@@ -177,10 +168,7 @@ def response_result(response: ProviderResponse, is_replayed: bool, requests: int
         text=response.text,
         tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
         finish_reason=response.finish_reason,
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cache_read_tokens=response.usage.cache_read_tokens,
-        reasoning_tokens=response.usage.reasoning_tokens,
+        **{name: getattr(response.usage, name) for name in _TOKENS},
         cost_usd=response.cost_usd,
         latency_seconds=response.latency_seconds,
         retries=response.retries,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -125,11 +125,12 @@ def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable
     unknown = sorted(names - {*known})
     if unknown:
         raise EvalFileError(
-            option_diagnostic(
+            case_diagnostic(
                 case,
                 f"settings for an unknown provider {name!r}; "
                 + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
-                ("settings", name),
+                "settings",
+                name,
             )
             for name in unknown
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,9 +40,8 @@ from pytest_chatprompt.wording import shown_path, visible, visible_line
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import Exchange
-    from pytest_chatprompt.grading.grade import GradedCheck
-    from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
     from pytest_chatprompt.snapshots.diff import Comparison
@@ -118,8 +117,8 @@ class Notes:
         comparison: with its snapshot, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
+        checks: the `CaseChecks` of a case that has any.
         repeats: the answers of a case that is sent several times.
-        case: the one that its checks look at.
         failed_checks: what to report of them if it fails for another reason as well.
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
@@ -129,10 +128,9 @@ class Notes:
     exchange: Exchange | None = None
     data: Any = None
     answer: LiveResponse | None = None
-    votes: Votes = ()
+    votes: tuple[JudgeVote, ...] = ()
     repeats: RepeatsResult | None = None
-    case: EvalCase | None = None
-    graded: list[GradedCheck] = field(default_factory=list)
+    checks: Any = None
     failed_checks: str = ""
     not_sent_ahead: str | None = None
 
@@ -179,12 +177,14 @@ class EvalItem(pytest.Function):
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
-        finish: grades its answer, in place of its test function; `None` but for then.
+        answers: those that it has waited for, while they are graded.
+        finish: grades them, in place of its test function; `None` but for then.
         grading: gets its answer; `None` but while it is graded.
     """
 
     snapshot_stem: str
     awaits_answer = False
+    answers: CaseAnswers | None = None
     finish: Callable[[], None] | None = None
     grading: Any = None
 
@@ -269,7 +269,7 @@ class EvalItem(pytest.Function):
     def _new_api(self) -> EvalAPI:
         api = SharedByRun.of(self.config).new_eval_api()
         api.is_read = False
-        self.addfinalizer(api.close)
+        self.addfinalizer(api.children.close)
         return api
 
     @property
@@ -329,7 +329,7 @@ class EvalItem(pytest.Function):
             return origin.position_of_provider(self.provider_name) or origin.position
         location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
         if location:
-            return origin.position_of_option(location, self.provider_name)
+            return origin.position_of(*location, provider_name=self.provider_name)
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
 

@@ -114,7 +114,7 @@ class OwnCodeCapture:
                 self._attempts = self._owner.guard = stack.enter_context(guarded)
                 self._environment = before, dict(os.environ)
             stack.enter_context(self.api.intercept())
-            stack.callback(self.api.close)
+            stack.callback(self.api.children.close)
             self._stack = stack.pop_all()
 
     def stop(self) -> None:

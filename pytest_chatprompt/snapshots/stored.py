@@ -25,7 +25,7 @@ def read_data(text: str) -> Any:
         conflict = conflict_line(text)
         if conflict is not None:
             raise MergeConflictError(f"holds the conflict of a merge, in line {conflict}") from None
-        line, column = error.problem.position
+        (line, column), _ = error.problems[0]
         raise SnapshotFileError(f"cannot be read: line {line}, column {column}: {error}") from None
 
 

@@ -18,7 +18,7 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, SentMedia, ToolResult
 from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import chat_providers, get_api
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
@@ -31,6 +31,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
+from tests.apis.built_in import chat_providers
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)

@@ -109,7 +109,6 @@ def test_the_summary_has_a_row_of_your_own_code(own: Run, server: Server) -> Non
     )
     xml = (own.path / "junit.xml").read_text(encoding="utf-8")
     for name, value in [
-        ("own_code_requests", "4"),
         ("provider", "own code"),
         ("requests", "3"),
         ("input_tokens", "[1000, 1000, 'unknown']"),

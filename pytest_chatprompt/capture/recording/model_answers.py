@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
-from pytest_chatprompt.apis.table import chat_providers, find_api
+from pytest_chatprompt.apis.table import find_api, provider_of
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
@@ -78,7 +78,8 @@ def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> Provi
     # It may be cut off, or no such reply.
     with suppress(LookupError, TypeError, AttributeError, ValueError):
         body = _body(api, reply)
-        response = _reader(api).read_reply(body)
+        provider = provider_of(api.name)
+        response = (api if provider is None else provider()).read_reply(body)
     billing, usage, said = find_billing(request), response.usage, body if isinstance(body, Mapping) else {}
     if usage.input_tokens is not None and not isinstance(api, ChatAPI):
         # Embeddings have no output.
@@ -103,9 +104,3 @@ def _data(events: Any) -> Iterator[Any]:
             yield {event["headers"][":event-type"]: event["data"]}
         elif isinstance(event.get("data", event), Mapping):
             yield event.get("data", event)
-
-
-def _reader(api: ModelAPI) -> Any:
-    """What reads the replies of an API: the provider that sends to it, else the API."""
-    classes: tuple[Any, ...] = chat_providers()
-    return next((provider() for provider in classes if provider.offline_api == api.name), api)

@@ -390,17 +390,16 @@ def find_billing(request: httpx.Request) -> Billing | None:
     """Who bills a request, and for what model; `None` if it is to no known API of a model."""
     # Most live runs send nothing but what is metered elsewhere.
     from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415
+    from pytest_chatprompt.apis.table import provider_of  # noqa: PLC0415
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
 
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
-    api = find_offline_api(request)
+    api: Any = find_offline_api(request)
     if api is None:
         return None
     model = ModelRequest.from_httpx(request).model
-    if sender is not None:
-        account, vendor = sender.vendor, sender.price_vendor
-    else:
-        account, vendor = getattr(api, "name", ""), getattr(api, "price_vendor", "")
+    account = api.name if sender is None else sender.vendor
+    vendor = (sender or provider_of(api.name) or api).price_vendor
     return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
 
 

@@ -101,7 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
         response = self.server.answer(self, body)
         try:
             reply = RawReply(response, self.command)
-            reply.headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
+            for name in HOP_BY_HOP:
+                reply.headers.pop(name.decode(), None)
             self._write(reply.framed())
         finally:
             response.close()

@@ -6,11 +6,9 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html, an
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, cast
 
 import httpx
@@ -36,21 +34,6 @@ class AWSSigner:
             return None
         with self._readable_errors():
             return cast("str | None", session.get_config_variable("region"))
-
-    def profile_endpoint(self) -> str:
-        """The URL of Bedrock in `~/.aws/config`; `""` if there is none, or botocore is not installed."""
-        if not Path(os.environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser().is_file():
-            return ""
-        try:
-            session = self._open_session()
-            from botocore.configprovider import ConfiguredEndpointProvider  # noqa: PLC0415
-        except ImportError:
-            return ""
-        with self._readable_errors():
-            if session.get_config_variable("ignore_configured_endpoint_urls"):
-                return ""
-            configured = (session.full_config, session.get_scoped_config(), "bedrock-runtime")
-            return ConfiguredEndpointProvider(*configured).provide() or ""
 
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
         """The headers that authorize a request: the signature, its date and, for temporary credentials, their token."""

@@ -16,7 +16,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.apis.table import chat_providers
+from tests.apis.built_in import chat_providers
 from tests.apis.conversations import SYSTEM, TOOLS, USER, call
 from tests.replies import plain_reply
 from tests.server import Server
