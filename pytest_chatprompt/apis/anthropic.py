@@ -74,14 +74,12 @@ _effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "ma
 _MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
-_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
 _TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 _TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
 _MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
 _IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
 _NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
 
 
@@ -134,14 +132,10 @@ class AnthropicProvider(BlocksProvider):
         *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
-        # 100 for models with a context of 200,000 tokens.
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
-        about_media("media-size", _IMAGES, message_rules.too_large("image", 10, "base64")),
-        about_media("media-total", _SIZES, message_rules.too_large_together(32, "base64")),
+        about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
         Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
         Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-        Rule("prefill-blanks", _BLANKS, message_rules.trailing_blanks_in_prefill),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
         Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
         Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),

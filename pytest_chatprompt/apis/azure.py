@@ -53,9 +53,9 @@ class AzureProvider(OpenAIProvider):
     media: ClassVar[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
     # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
     rules = (
-        *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+        *OPENAI_RULES,
         about_media("image-count", _LIMITS, message_rules.too_many("image", 50)),
-        Rule("api-version", _VERSIONS, option_rules.missing_in_version),
+        Rule("api-version", _VERSIONS, option_rules.effort_missing),
     )
     # Users choose the names of deployments, so these say nothing about the model.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}

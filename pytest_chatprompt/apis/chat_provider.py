@@ -329,28 +329,18 @@ class ChatProvider(VendorAPI):
         deadline = math.inf if total is None else time.monotonic() + total
         error_context = partial(self._error_context, prepared.target)
 
-        def seconds_left() -> float:
-            return min(self.timeout_seconds, max(deadline - time.monotonic(), 0.0))
-
         def send_once() -> ProviderResponse:
-            metered = MeteredTry(prepared, self._minute_limits, cancellation, seconds_left, deadline)
-            # Offline nothing is limited or paid for.
-            begin = seconds_left if current_context().is_offline else metered.begin
+            metered = MeteredTry(prepared, self._minute_limits, cancellation, self.timeout_seconds, deadline)
             try:
-                reply = self._http.post(prepared.url, prepared.content, begin, cancellation)
+                reply = self._http.post(prepared.url, prepared.content, metered.begin, cancellation)
                 response = read_http_reply(reply, self.read_reply, error_context, self._redact)
             except BaseException as error:
                 metered.fail(error)
                 raise
             return metered.finish(response)
 
-        response, retries = send_with_retries(
-            send_once,
-            self._http.shared_pause,
-            cancellation,
-            max_retries=self.max_retries,
-            total_timeout_seconds=self.total_timeout_seconds,
-        )
+        pause = self._http.shared_pause
+        response, retries = send_with_retries(send_once, pause, cancellation, self.max_retries, deadline)
         return response.model_copy(
             update={"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
         )

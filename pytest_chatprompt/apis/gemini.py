@@ -44,7 +44,7 @@ from pytest_chatprompt.apis.model_api import (
     pieces,
     server_sent_event,
 )
-from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls, about_media
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     Blocks,
@@ -90,8 +90,6 @@ _effort: Final = effort_among("Gemini", "minimal", "low", "medium", "high", "xhi
 _GENERATE: Final = "https://ai.google.dev/api/generate-content"
 _TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
 _THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
-_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 _SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
 _NAME: Final = (r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -")
@@ -146,8 +144,6 @@ class GeminiProvider(BlocksProvider):
         *option_rules.block_rules(_TOOLS, _GENERATE, _TOOLS, _NAME),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
-        about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
         Rule("model-alias", _SDK, option_rules.aliases_of_beta),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),

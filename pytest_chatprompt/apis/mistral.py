@@ -79,7 +79,6 @@ class MistralProvider(CompatibleProvider):
         about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
         about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
         about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
-        about_calls("function-name", _VALIDATOR, message_rules.function_names(*OPENAI_NAME)),
         about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*OPENAI_NAME)),
         Rule("last-turn", _VALIDATOR, message_rules.assistant_message_last),
     )

@@ -135,11 +135,7 @@ class ModelAPI(ABC):
         return True
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        """Answer a request as the API does.
-
-        Raises:
-            ValueError: the reply is not one for this API.
-        """
+        """Answer a request as the API does; a `ValueError` if the reply is not one for it."""
         model_request = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, model_request, reply.error)
@@ -310,11 +306,7 @@ _COUNTS: Final[Mapping[str, str]] = {
 
 
 def read_usage(data: Any) -> TokenUsage:
-    """The tokens that a reply says it used; `None` where it does not say.
-
-    Args:
-        data: the usage, the whole body, or the list of the events of a stream.
-    """
+    """The tokens that a usage, the body of a reply, or the events of a stream tell; `None` where they do not."""
     found: dict[str, int] = {}
     _find_counts(data, found)
 
@@ -376,22 +368,15 @@ def write_aws_message(headers: Mapping[str, str], payload: bytes) -> bytes:
 
 
 def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
-    """Read the messages of a whole stream: headers and payloads.
-
-    Raises:
-        ValueError: it is not such a stream, or a header is not text.
-    """
-    messages, start = [], 0
+    """Read the messages of a whole stream: headers and payloads; a `ValueError` if it is not one."""
+    messages, rest = [], memoryview(stream)
     try:
-        while start < len(stream):
-            length, head_length = struct.unpack_from(">II", stream, start)
-            if length < head_length + _OVERHEAD or start + length > len(stream):
+        while rest:
+            length, head_length = struct.unpack_from(">II", rest)
+            if not head_length + _OVERHEAD <= length <= len(rest):
                 raise ValueError("a message is cut off")
-            head_start = start + _PRELUDE
-            head = stream[head_start : head_start + head_length]
-            payload = stream[head_start + head_length : start + length - _CHECKSUM]
-            messages.append((_read_headers(head), payload))
-            start += length
+            message, rest = bytes(rest[_PRELUDE : length - _CHECKSUM]), rest[length:]
+            messages.append((_read_headers(message[:head_length]), message[head_length:]))
     except (struct.error, IndexError) as error:
         raise ValueError(f"not an event stream: {error}") from None
     return messages
@@ -413,5 +398,4 @@ def _read_headers(head: bytes) -> dict[str, str]:
 def _header(name: str, value: str) -> bytes:
     # Lengths are in bytes.
     name_bytes, value_bytes = name.encode(), value.encode()
-    lengths = struct.pack(">B", len(name_bytes)), struct.pack(">BH", _STRING, len(value_bytes))
-    return lengths[0] + name_bytes + lengths[1] + value_bytes
+    return struct.pack(">B", len(name_bytes)) + name_bytes + struct.pack(">BH", _STRING, len(value_bytes)) + value_bytes

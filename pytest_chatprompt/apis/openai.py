@@ -50,7 +50,6 @@ from pytest_chatprompt.apis.preflight import (
     Rule,
     about_calls,
     about_definitions,
-    about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
@@ -92,15 +91,12 @@ _JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-
 _SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
 _REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
 _MODELS: Final = "https://platform.openai.com/docs/models"
-_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
-_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
 # A pattern for names of functions, and the same in words.
 OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
 _SAMPLING: Final = ("top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias")
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
-    about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
     about_definitions("schema-name", _CHAT, option_rules.schema_name),
     about_definitions("json-word", _JSON, option_rules.json_without_the_word),
@@ -108,9 +104,6 @@ OPENAI_SHARED_RULES: Final = (
     about_definitions("strict-required", _SCHEMAS, option_rules.properties_not_required),
     about_definitions("strict-keyword", _SCHEMAS, option_rules.keywords_refused),
     about_definitions("strict-root", _SCHEMAS, option_rules.root_not_an_object),
-    about_definitions("strict-size", _SCHEMAS, option_rules.schemas_too_large),
-    about_media("image-count", _IMAGES, message_rules.too_many("image", 1500)),
-    about_media("media-total", _FILES, message_rules.too_large_together(50, "bytes", "document")),
     Rule("prefill", _CHAT, message_rules.prefill_answered),
     Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
     Rule("temperature", _CHAT, option_rules.temperature_range(2)),
@@ -124,8 +117,6 @@ OPENAI_RULES: Final = (
     about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _CHAT, message_rules.function_names(*OPENAI_NAME)),
-    Rule("speaker-name", _CHAT, message_rules.speaker_names),
     *OPENAI_SHARED_RULES,
     Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
     Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),

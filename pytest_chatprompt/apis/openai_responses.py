@@ -28,7 +28,6 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
 from pytest_chatprompt.apis.model_api import CREATED, EventsAPI, FinishReasons, make_response, pieces
 from pytest_chatprompt.apis.openai import (
-    OPENAI_NAME,
     OPENAI_SHARED_RULES,
     OPENAI_TOOLS,
     OpenAIBase,
@@ -81,7 +80,6 @@ class OpenAIResponsesProvider(OpenAIBase):
     rules = (
         about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
         about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-        about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
         *OPENAI_SHARED_RULES,
         # The API's own error says so: "Expected a value >= 16".
         Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),

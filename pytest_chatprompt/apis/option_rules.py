@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_chatprompt.apis import message_rules
-from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_items, as_mapping
 from pytest_chatprompt.apis.preflight import (
     Found,
     PreflightInput,
@@ -23,7 +23,6 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     told,
 )
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
+# Azure's first API version with a reasoning effort.
+_EFFORT_SINCE: Final = "2024-12-01-preview"
 # The settings of eval files that a body has under another name.
 _SETTING_NAMES: Final = {"topP": "top_p"}
 
@@ -86,33 +87,19 @@ options_ignored: Final = _once(
 def too_many_stops(limit: int) -> RuleFunction:
     """A rule about the number of texts to stop at."""
     return _once(
-        lambda request: _length(request.body.get("stop"), list | tuple) > limit,
+        lambda request: len(as_items(request.body.get("stop"))) > limit,
         *("settings", "stop"),
         text=f"{{request.vendor}} takes up to {limit} texts under stop; leave some out",
     )
 
 
-@told("{vendor} takes a custom tool for a function without a name; write a function")
-def custom_tools_misread(request: PreflightInput) -> Iterator[Found]:
-    """Custom tools, for an API that takes every tool for a function."""
-    return ((("tools", index), {}) for index, tool in enumerate(request.tools) if tool["type"] == "custom")
-
-
-@told("{vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)")
-def missing_in_version(request: PreflightInput) -> Iterator[Found]:
-    """What the dated version of Azure's API does not have yet; its v1 path, which has no date, has all of it."""
-    version = request.api_version or "v1"
-    custom = next((("tools", index) for index, tool in enumerate(request.tools) if tool["type"] == "custom"), None)
-    audio = next((message for message in request.prompt for media in message.media if media.kind == "audio"), None)
-    effort = ("settings", "reasoning_effort") if request.body.get("reasoning_effort") is not None else None
-    uses: tuple[tuple[ChatMessage | RuleLocation | None, str, str], ...] = (
-        (effort, "reasoning_effort", "2024-12-01-preview"),
-        (audio, "audio", "2025-01-01-preview"),
-        (custom, "custom tools", ""),
-    )
-    for place, what, since in uses:
-        if place is not None and version[:1].isdecimal() and (not since or version < since):
-            yield place, {"version": version, "what": what, "later": f"{since} or later, or " if since else ""}
+# Azure's v1 API has no date in its version.
+effort_missing: Final = _once(
+    lambda request: request.body.get("reasoning_effort") is not None and (request.api_version or "v1") < _EFFORT_SINCE,
+    *("settings", "reasoning_effort"),
+    text="{request.vendor}'s API version {request.api_version} has no reasoning_effort; "
+    f"use {_EFFORT_SINCE} or later, or the v1 API (api_version=None)",
+)
 
 
 def _removed_from_versions(name: str, in_words: str) -> RuleFunction:
@@ -170,16 +157,6 @@ def tool_names(pattern: str, allowed: str) -> RuleFunction:
                 yield ("tools", index), {"name": name}
 
     return find
-
-
-@told("{vendor} refuses two tools of the same name, and {name!r} is defined before; rename one")
-def names_defined_twice(request: PreflightInput) -> Iterator[Found]:
-    """Tools with the name of an earlier tool."""
-    seen: set[str] = set()
-    for index, name in _names(request):
-        if name in seen:
-            yield ("tools", index), {"name": name}
-        seen.add(name)
 
 
 @told("{vendor} refuses a tool_choice {why}")
@@ -245,13 +222,9 @@ _REFUSED_KEYWORDS: Final = (
     *("allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas"),
 )
-# Keywords whose value is a schema, a list of schemas, or a mapping with schemas as values.
-_OF_SCHEMA: Final = ("items", "additionalProperties", *("not", "if", "then", "else"))
-_OF_SCHEMA_LIST: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
-_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions", "dependentSchemas")
-_MOST_LEVELS: Final = 10
-_MOST_PROPERTIES: Final = 5_000
-_MOST_ENUM_VALUES: Final = 1_000
+# Keywords whose value is a schema or a list of schemas, or a mapping with schemas as values.
+_OF_SCHEMAS: Final = ("items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf")
+_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions")
 
 
 def _each_strict_schema(
@@ -262,7 +235,7 @@ def _each_strict_schema(
     @told(text)
     def find_schemas(request: PreflightInput) -> Iterator[Found]:
         for location, name, schema in _strict_schemas(request, every_format=every_format):
-            for place, inner, _ in _walk(schema, name, 1):
+            for place, inner in _walk(schema, name):
                 found = find(inner)
                 if found:
                     yield location, {"place": place, "found": ", ".join(found)}
@@ -309,21 +282,6 @@ def root_not_an_object(request: PreflightInput) -> Iterator[Found]:
             yield location, {"name": name}
 
 
-@told("{vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it")
-def schemas_too_large(request: PreflightInput) -> Iterator[Found]:
-    """Strict schemas that are nested too deep, or have too many properties or enum values."""
-    for location, name, schema in _strict_schemas(request):
-        inner = list(_walk(schema, name, 1))
-        sizes = (
-            ("levels of nesting", max(level for *_, level in inner), _MOST_LEVELS),
-            ("properties", sum(_length(part.get("properties"), Mapping) for _, part, _ in inner), _MOST_PROPERTIES),
-            ("enum values", sum(_length(part.get("enum"), list | tuple) for _, part, _ in inner), _MOST_ENUM_VALUES),
-        )
-        for what, size, most in sizes:
-            if size > most:
-                yield location, {"most": most, "what": what, "name": name, "size": size}
-
-
 def _strict_schemas(
     request: PreflightInput, *, every_format: bool = False
 ) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
@@ -342,21 +300,19 @@ def _strict_schemas(
         yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema
 
 
-def _walk(schema: Any, place: str, level: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
-    """A schema and all schemas inside it: how messages name its place, the schema, its depth, counted in objects."""
+def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A schema and all schemas inside it, each with how messages name its place."""
     if not isinstance(schema, Mapping):
         return
-    yield place, schema, level
-    inner_level = level + 1 if _is_object(schema) else level
-    for keyword in _OF_SCHEMA:
-        yield from _walk(schema.get(keyword), f"{keyword} of {place}", inner_level)
-    for keyword in _OF_SCHEMA_LIST:
+    yield place, schema
+    for keyword in _OF_SCHEMAS:
         inner = schema.get(keyword)
-        for index, one in enumerate(inner if isinstance(inner, list | tuple) else ()):
-            yield from _walk(one, f"{keyword}[{index}] of {place}", level)
+        for index, each in enumerate(as_items(inner)):
+            name = f"{keyword}[{index}]" if isinstance(inner, list | tuple) else keyword
+            yield from _walk(each, f"{name} of {place}")
     for keyword in _OF_SCHEMA_MAPPING:
-        for key, one in as_mapping(schema.get(keyword)).items():
-            yield from _walk(one, f"{key!r} of {place}", inner_level)
+        for key, each in as_mapping(schema.get(keyword)).items():
+            yield from _walk(each, f"{key!r} of {place}")
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
@@ -364,18 +320,11 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
 
 
-def _length(value: Any, kind: Any) -> int:
-    return len(value) if isinstance(value, kind) else 0
-
-
 def block_rules(calls: str, names: str, tools: str, name: tuple[str, str]) -> tuple[Rule, ...]:
     """The rules that APIs with blocks share, by their sources; of a name its pattern, and the same in words."""
     return (
         about_calls("tool-call-without-result", calls, message_rules.calls_without_results),
         about_calls("tool-result-order", calls, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", calls, message_rules.results_given_twice),
-        about_calls("function-name", names, message_rules.function_names(*name)),
         about_definitions("tool-name", names, tool_names(*name)),
-        about_definitions("tool-name-twice", tools, names_defined_twice),
         about_definitions("tool-choice", tools, choices_without_tools),
     )

@@ -129,16 +129,12 @@ class RunBudget:
 
 @dataclass(slots=True)
 class BudgetReservation:
-    """The part of a budget that is kept for a request in flight; the first call of either method counts."""
+    """The part of a budget that is kept for a request in flight; the first call counts."""
 
     _end: Callable[[float | None], None] | None
 
     def settle(self, cost_usd: float | None) -> None:
-        """Spend what the request has cost, in US dollars."""
+        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
         end, self._end = self._end, None
         if end is not None:
             end(cost_usd)
-
-    def release(self) -> None:
-        """Spend nothing."""
-        self.settle(None)

@@ -89,7 +89,7 @@ def _pay(
 ) -> None:
     """Spend what a request has cost: nothing if the API was not reached, or replied with an error."""
     if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not received_bytes:
-        reservation.release()
+        reservation.settle(None)
         return
     usage = read_usage({} if reply is None else reply.content)
     if usage.input_tokens is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -17,12 +17,7 @@ from pytest_chatprompt.errors import MissingSettingError
 
 
 class AWSSigner:
-    """Signs the requests of one provider. Safe between threads.
-
-    Args:
-        service: the service's name in signatures, such as `bedrock`.
-        without: what else than credentials would do, for errors: `set the environment variable ...`.
-    """
+    """Signs the requests of one provider to a service; errors say what else would do. Safe between threads."""
 
     def __init__(self, vendor: str, service: str, without: str) -> None:
         self._vendor = vendor
@@ -38,8 +33,7 @@ class AWSSigner:
         except ImportError:
             return None
         with self._readable_errors():
-            region: str | None = session.get_config_variable("region")
-        return region
+            return cast("str | None", session.get_config_variable("region"))
 
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
         """The headers that authorize a request: the signature, its date and, for temporary credentials, their token."""
