@@ -30,10 +30,8 @@ def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> Non
     review = Review(BOTH)
     assert plain(review.case_lines(BOTH[0])) == [
         "@@ request.messages[0].content @@",
-        "    - role: system",
         "-     content: 14 days",
         "+     content: 30 days",
-        "    - role: user",
     ]
     assert review.case_lines(BOTH[1]) == "nothing but change 1, shown with a.eval.yaml::one and at the end"
     assert [review.short_line(result) for result in BOTH[:2]] == [
@@ -49,7 +47,6 @@ def test_of_a_case_with_other_changes_only_these_are_shown() -> None:
     assert plain(review.case_lines(two[1])) == [
         "@@ system @@ change 1, shown above",
         "@@ n @@",
-        "    c",
         '- "n": 1',
         '+ "n": 2',
     ]
