@@ -135,8 +135,8 @@ class _Comparer:
             case str(), str() if path == ("question",) and "\n" in stored + sent:
                 yield from self._compare_lists(_TURN_BREAK.split(stored), _TURN_BREAK.split(sent), path)
             case str(), str() if stored != sent and _is_block(stored, sent, path):
-                lines = (_lines_of_text(text, path) for text in (stored, sent))
-                yield from _compare_lines(*lines, path, is_read=self._keys(path) is not None)
+                before, after = (_lines_of_text(text, path) for text in (stored, sent))
+                yield from _compare_lines(before, after, path, is_read=self._keys(path) is not None)
             case _ if stored is _ABSENT or sent is _ABSENT or json.dumps(stored) != json.dumps(sent):
                 yield self._replacement(stored, sent, path)
 
