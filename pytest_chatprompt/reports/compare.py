@@ -11,11 +11,11 @@ from pytest_chatprompt.reports.answers import Total, called_tools, check_line, t
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults, SnapshotResult
-from pytest_chatprompt.results.texts import common_start
+from pytest_chatprompt.results.texts import around_changes
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Difference
-from pytest_chatprompt.wording import count, visible_line
+from pytest_chatprompt.wording import count, cut, visible_line
 
 Kind = Literal["worse", "better", "changed", "same"]
 KINDS: Final = ("worse", "better", "changed", "new", "same")
@@ -156,13 +156,8 @@ def _sent(result: CaseResult) -> Any:
 
 
 def payload(data: Any) -> str:
-    """The text of the snapshot that shows some data; the data as JSON if no snapshot can hold it."""
-    if isinstance(data, str):
-        return data
-    try:
-        return dump(data)
-    except (TypeError, AttributeError):
-        return json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    """The text of the snapshot that shows some data."""
+    return data if isinstance(data, str) else dump(data)
 
 
 def _differ(before: Any, after: Any) -> bool | None:
@@ -193,8 +188,7 @@ def _beside(after: CaseResult, before: CaseResult | None) -> CaseResult:
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
 _LONGEST_ANSWER: Final = 240
-# How much of an answer stands before what changed in it.
-_BEFORE: Final = 60
+_AROUND_CHANGES: Final = 60
 
 
 def comparison_lines(comparison: RunComparison) -> Iterator[str]:
@@ -238,19 +232,13 @@ def _told(case: CaseComparison) -> ToldCase:
     return after.node_id, "; ".join(facts), lines, case.answers
 
 
-def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
+def _answers(before: CaseResult, after: CaseResult) -> tuple[str, ...]:
     """Both answers in a line each, cut to the part that changed."""
-    one, other = _answer(before), _answer(after)
-    first = common_start(one, other)
-    start = first - _BEFORE if first > _LONGEST_ANSWER - _BEFORE else 0
-    return _excerpt(one, start), _excerpt(other, start)
+    return tuple(
+        cut(text, _LONGEST_ANSWER) for text in around_changes(_answer(before), _answer(after), _AROUND_CHANGES)
+    )
 
 
 def _answer(result: CaseResult) -> str:
     response = result.response or ResponseResult(text="")
     return visible_line("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
-
-
-def _excerpt(text: str, start: int) -> str:
-    end = start + _LONGEST_ANSWER
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -15,7 +15,7 @@ from pytest_chatprompt.reports.answers import case_section, pass_rate, provider_
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, RunResults
-from pytest_chatprompt.results.texts import changed_words, describe_change, excerpt
+from pytest_chatprompt.results.texts import around_changes, describe_change
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count, cut
 
@@ -160,11 +160,8 @@ def _around_changes(removed: Sequence[str], added: Sequence[str]) -> tuple[Seque
     """Both sides of a change; of long lines that were replaced one by one, what stands around the changed words."""
     if len(removed) != len(added) or max(map(len, (*removed, *added)), default=0) <= _LONGEST_LINE:
         return removed, added
-    lines = [excerpt(changed_words(*pair), _AROUND_CHANGES) for pair in zip(removed, added, strict=True)]
-    return (
-        ["".join(piece.removed for piece in pieces) for pieces in lines],
-        ["".join(piece.added for piece in pieces) for pieces in lines],
-    )
+    pairs = [around_changes(*pair, _AROUND_CHANGES) for pair in zip(removed, added, strict=True)]
+    return [old for old, _ in pairs], [new for _, new in pairs]
 
 
 def _change(distinct: DistinctChange, most_lines: int) -> str:

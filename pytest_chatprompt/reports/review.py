@@ -24,17 +24,14 @@ Content = tuple[tuple[str, ...], ...]
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
     """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
 
-    Without a cost if one of them shows no prompt, or is nested too deeply to be read.
+    `None` if one of them shows no prompt.
     """
     before, after = (prompts_of(data) if isinstance(data, Mapping) else {} for data in (stored, sent))
     if not before or not after:
         return None
-    try:
-        sizes = [sum(map(count_characters, prompts.values())) for prompts in (before, after)]
-        place = _first_break(before, after)
-    except RecursionError:
-        return None
+    sizes = [sum(map(count_characters, prompts.values())) for prompts in (before, after)]
     characters = sizes[1] - sizes[0]
+    place = _first_break(before, after)
     return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
 
 

@@ -93,6 +93,12 @@ def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
     return tuple(shown)
 
 
+def around_changes(removed: str, added: str, around: int) -> tuple[str, str]:
+    """Two lines, with so much of what is equal in both as is needed to find the places that differ."""
+    pieces = excerpt(changed_words(removed, added), around)
+    return "".join(piece.removed for piece in pieces), "".join(piece.added for piece in pieces)
+
+
 _LONGEST_QUOTE: Final = 40
 # A changed word that is shorter is hard to find without the one beside it.
 _SHORT_WORDS: Final = 8

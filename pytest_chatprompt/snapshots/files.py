@@ -28,8 +28,6 @@ _LONGEST_STEM_BYTES: Final = 200
 _DIGEST_CHARACTERS: Final = 12
 # What follows the stem of a snapshot in the name of its recording.
 RECORDING_SUFFIX: Final = ".recording.yaml"
-# Of the snapshots of eval cases, and of recordings. The snapshot of an ordinary test may have any name.
-CASE_FILE_SUFFIXES: Final = ("].yaml", RECORDING_SUFFIX)
 
 
 def node_name(case_id: str) -> str:

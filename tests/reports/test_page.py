@@ -482,7 +482,7 @@ def test_the_hunks_stand_for_a_payload_that_was_not_kept() -> None:
 
 @pytest.mark.parametrize(
     ("stored", "payload"),
-    [("not: [yaml", "not: [yaml"), ([1, "é"], "- 1\n- é\n"), ({"a": {1}}, '{\n  "a": "{1}"\n}')],
+    [("not: [yaml", "not: [yaml"), ([1, "é"], "- 1\n- é\n")],
 )
 def test_a_payload_of_any_shape_is_shown(stored: Any, payload: str) -> None:
     snapshot = SnapshotResult(path="s.yaml", state="same", sent=stored)
