@@ -127,7 +127,6 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     parts = [_head(run, review.changes)]
     parts += [f"{table(rows)}\n"] if rows else []
     parts += _listed("Failed otherwise", [f"{code(node_id)}: {code(error.message)}" for node_id, error in others])
-    parts += _listed("Renamed", [f"{code(new)}, formerly {code(old)}" for new, old in review.renamed.items()])
     parts += _listed("New", [code(result.node_id) for result in review.new])
     foot = f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
     room = limit - sum(len(part) + 1 for part in (*parts, foot)) - LONGEST_NAME

@@ -102,17 +102,6 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
     return [replace(change, number=number) for number, change in enumerate(changes, start=1)]
 
 
-def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
-    """The cases that send what the snapshot of another case shows, while that one sends something else.
-
-    For each node id that of the other case: two ids were exchanged, or a row moved by one.
-    """
-    differing = [(result.node_id, result.snapshot) for result in results if result.snapshot and result.differs]
-    holders = {snapshot.stored_sha256: node_id for node_id, snapshot in differing if snapshot.stored_sha256 is not None}
-    senders = ((node_id, holders.get(snapshot.sent_sha256 or "")) for node_id, snapshot in differing)
-    return {sender: holder for sender, holder in senders if holder is not None and holder != sender}
-
-
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
     """Say how many changes there are: `1 distinct change in 37 snapshots`."""
     cases = {result.node_id for change in changes for result in change.results}
@@ -240,25 +229,19 @@ class Review:
     def __init__(self, results: Sequence[CaseResult], *, lists_all: bool = False) -> None:
         self.results = results
         self.lists_all = lists_all
-        self.renamed = renamed_cases(results)
-        others = [result for result in results if result.node_id not in self.renamed]
-        self.changes = distinct_changes(others)
-        self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
+        self.changes = distinct_changes(results)
+        self.new = [result for result in results if result.snapshot is not None and result.snapshot.state == "new"]
         self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
         self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
-        if result.node_id in self.renamed:
-            return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
         new = [change for change in changes if self._first_case(change) == result.node_id]
         return " and ".join(filter(None, (summary_line(new), self._numbers_of(set(changes) - set(new)))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
         """What to show in place of the diff of a case: a text if one line says it all, nothing if there is no diff."""
-        if result.node_id in self.renamed:
-            return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
         first = {self._first_case(change) for change in changes}
         if changes and result.node_id not in first:
@@ -286,7 +269,6 @@ class Review:
         """What changed, in numbers."""
         nouns = (
             describe_changes(self.changes) if self.changes else "",
-            f"{len(self.renamed)} renamed" if self.renamed else "",
             count(len(self.new), "new snapshot") if self.new else "",
         )
         return ", ".join(filter(None, nouns))
@@ -305,8 +287,6 @@ class Review:
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
             yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
-        for node_id, holder in self._some(list(self.renamed.items())):
-            yield ((f"{node_id} is renamed: it sends what the snapshot of {holder} shows", ""),)
         yield from self._new_lines()
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)

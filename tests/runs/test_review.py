@@ -190,20 +190,6 @@ def test_a_renamed_case_is_told_as_renamed(run: Run) -> None:
     assert "  __snapshots__/test_it/test_old.yaml" in updated.outlines
 
 
-def test_cases_that_exchanged_their_ids_are_told_as_renamed(run: Run) -> None:
-    cases = "evalcases:\n  - {id: a, input_messages: [{role: user, content: one}]}\n"
-    cases += "  - {id: b, input_messages: [{role: user, content: two}]}\n"
-    run.write({"a.eval.yaml": cases})
-    run.update()
-    run.write({"a.eval.yaml": cases.replace("id: a", "id: c").replace("id: b", "id: a").replace("id: c", "id: b")})
-    result = run()
-    assert "a.eval.yaml:2:5: case 'b': renamed, it sends what the snapshot of a.eval.yaml::a shows" in result.outlines
-    assert section(result, "2 renamed")[:2] == [
-        "a.eval.yaml::b is renamed: it sends what the snapshot of a.eval.yaml::a shows",
-        "a.eval.yaml::a is renamed: it sends what the snapshot of a.eval.yaml::b shows",
-    ]
-
-
 def test_a_test_that_fails_for_another_reason_keeps_its_message(run: Run) -> None:
     test = """
 def test_it(eval_snapshot):
