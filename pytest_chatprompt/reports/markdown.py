@@ -17,7 +17,7 @@ from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, RunResults
 from pytest_chatprompt.results.texts import around_changes, describe_change
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.wording import count, cut
+from pytest_chatprompt.wording import count, cut, listed
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)
@@ -171,10 +171,8 @@ def _change(distinct: DistinctChange, most_lines: int) -> str:
     signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
     lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
     places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
-    names = [code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
-    hidden = len(distinct.results) - len(names)
+    cases = listed([code(result.node_id) for result in distinct.results], _MOST_NAMES)
     cost = cost_line(distinct.costs, code)
-    cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
             f"<details{opened}><summary>{summary}</summary>",

@@ -207,9 +207,6 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
         body[name] = {"requests": page_requests(data), "payload": payload(data)}
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
-        if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
-            # Nobody kept before and after.
-            body["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
         if result.differs:
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, Final, Literal, TypeVar
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
@@ -16,7 +16,7 @@ from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change, DataPath
-from pytest_chatprompt.wording import count, data_place, numbered
+from pytest_chatprompt.wording import count, data_place, listed, numbered
 
 Content = tuple[tuple[str, ...], ...]
 
@@ -156,19 +156,15 @@ _AROUND_CHANGES: Final = 60
 _STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
 
 
-def style_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[StyledLine]:
+def style_lines(lines: Sequence[str], *, whole: bool = False) -> Iterator[StyledLine]:
     """Mark the lines of a hunk, with their signs in front; long lines are cut unless they are to be `whole`."""
-    runs = [(sign, list(run)) for sign, run in groupby(lines, key=lambda line: line[:1])]
-    number = 0
-    while number < len(runs):
-        sign, run = runs[number]
-        following = runs[number + 1] if number + 1 < len(runs) else ("", [])
-        if sign == "-" and following[0] == "+" and len(run) == len(following[1]):
-            yield from _pairs(run, following[1], whole)
-            number += 1
+    # Removed lines with those that were added in their place, or any other line.
+    for match in re.finditer(r"(-+)(\++)|.", "".join(line[:1] for line in lines)):
+        removed, added = lines[slice(*match.span(1))], lines[slice(*match.span(2))]
+        if match[1] and len(removed) == len(added):
+            yield from _pairs(removed, added, whole)
         else:
-            yield from (_plain(line, whole) for line in run)
-        number += 1
+            yield from (_plain(line, whole) for line in lines[match.start() : match.end()])
 
 
 def _plain(line: str, whole: bool) -> StyledLine:
@@ -292,15 +288,12 @@ class Review:
             yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
-        cases = self._some([result.node_id for result in distinct.results])
-        hidden = len(distinct.results) - len(cases)
-        names = ", ".join(cases) + (f" and {hidden} more" if hidden else "")
+        most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
+        names = listed([result.node_id for result in distinct.results], most[0])
         yield ((f"{distinct.number}. {distinct.counts()}: {names}", "place"),)
-        places = self._some(list(distinct.places), _SHOWN_PLACES)
-        shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
-        hidden = len(distinct.places) - len(places)
-        more = f" and {count(hidden, 'more place')}" if hidden else ""
-        yield ((f"   {shown}{more}", ""),)
+        numbers = len(distinct.results) > 1
+        places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]
+        yield ((f"   {listed(places, most[1], 'place')}", ""),)
         if cost := cost_line(distinct.costs):
             yield ((f"   {cost}", ""),)
         change = distinct.change
@@ -308,7 +301,7 @@ class Review:
         if distinct.has_others and (hint := mask_hint([change])):
             yield ((f"   {hint}", ""),)
         signs = (("-", change.removed), ("+", change.added), (">", change.moved))
-        lines = (f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines)
+        lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
         for line in self._some(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)

@@ -109,11 +109,9 @@ def summary_line(changes: Sequence[Change]) -> str:
     if not changes:
         return ""
     distinct: dict[object, Change] = {}
-    for change in changes:
-        known = distinct.get(change.content)
-        # The question repeats for people what the request says.
-        if known is None or known.place == "question":
-            distinct[change.content] = change
+    # The question repeats for people what the request says.
+    for change in sorted(changes, key=lambda change: change.place == "question"):
+        distinct.setdefault(change.content, change)
     first, *others = distinct.values()
     more = f" and {len(others)} more" if others else ""
     return f"{describe_change(first)}{more}"

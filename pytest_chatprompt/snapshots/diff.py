@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, is_text_key, names_arguments, read_keys
+from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
@@ -50,8 +50,6 @@ _INDENT: Final = "  "
 # Of a text that cannot be read as data, perhaps because it is too large.
 _LONGEST_UNREAD_TEXT: Final = 100_000
 _LONGEST_UNREAD_LINE: Final = 1_000
-_NO_LINE_BREAK: Final = "(no line break at the end)"
-
 # In place of a value that one side does not have.
 _ABSENT: Final = object()
 
@@ -66,8 +64,8 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
         difference = _difference(_Comparer(_read_paths(before) | _read_paths(after)).compare(before, after))
         if difference.hunks or stored == sent:
             return difference
-    lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
-    difference = _difference(_compare_lines(lines, _split_lines(sent)))
+    lines = [line[:_LONGEST_UNREAD_LINE] for line in stored[:_LONGEST_UNREAD_TEXT].split("\n")]
+    difference = _difference(_compare_lines(lines, sent.split("\n"), (), is_read=False))
     if conflict_line(stored) is None:
         return difference
     # The same change in each snapshot that has one, whatever its sides are.
@@ -80,12 +78,6 @@ def _snapshot_data(text: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping) or not data:
         raise SnapshotFileError("not a mapping")
     return data
-
-
-def _split_lines(text: str) -> list[str]:
-    """The lines of a text, with a note if the last line break is missing, which an editor may have removed."""
-    lines = text.split("\n")
-    return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
 
 
 def _difference(found: Iterable[_Found]) -> Difference:
@@ -136,7 +128,10 @@ class _Comparer:
                 yield from self._compare_lists(_TURN_BREAK.split(stored), _TURN_BREAK.split(sent), path)
             case str(), str() if stored != sent and _is_block(stored, sent, path):
                 before, after = (_lines_of_text(text, path) for text in (stored, sent))
-                yield from _compare_lines(before, after, path, is_read=self._keys(path) is not None)
+                if before == after:
+                    # Another role.
+                    before, after = stored.split("\n"), sent.split("\n")
+                yield from _compare_lines(before, after, path, is_read=self._size("x", path) > 0)
             case _ if stored is _ABSENT or sent is _ABSENT or json.dumps(stored) != json.dumps(sent):
                 yield self._replacement(stored, sent, path)
 
@@ -171,26 +166,16 @@ class _Comparer:
 
     def _size(self, value: Any, path: DataPath) -> int:
         """How many characters of a prompt a value has, with its key if that is the name of an argument."""
-        keys = self._keys(path)
-        if keys is not None:
-            is_name = len(keys) > 1 and path[-1] == keys[-1] and names_arguments(keys[-2])
-            return count_texts(value, keys[-1]) + (len(keys[-1]) if is_name else 0)
-        inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-        return sum(self._size(each, (*path, key)) for key, each in inner)
-
-    def _keys(self, path: DataPath) -> list[str] | None:
-        """The keys that lead to a value within a prompt, after an empty one; `None` where no model reads it."""
         start = next((length for length in range(len(path) + 1) if path[:length] in self.read_paths), None)
         if start is None:
-            return None
-        keys = ["", *(part for part in path[start:] if isinstance(part, str))]
-        return keys if all(is_text_key(key, around) for around, key in pairwise(keys)) else None
+            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            return sum(self._size(each, (*path, key)) for key, each in inner)
+        *around, key = ["", *_text_keys(path[start:])]
+        return count_texts({key: value}, around[-1]) if path[start:] and key == path[-1] else count_texts(value, key)
 
 
-def _compare_lines(
-    before: Sequence[str], after: Sequence[str], path: DataPath = (), *, is_read: bool = False
-) -> Iterator[_Found]:
-    """Compare two texts line by line; without a path they are no data."""
+def _compare_lines(before: Sequence[str], after: Sequence[str], path: DataPath, *, is_read: bool) -> Iterator[_Found]:
+    """Compare two texts line by line."""
     indent = _INDENT * len(_text_keys(path))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):

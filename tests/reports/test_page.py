@@ -461,16 +461,6 @@ def test_the_requests_of_an_ordinary_test_are_its_payload() -> None:
     assert [request["endpoint"] for request in body["sent"]["requests"]] == ["POST /v1/messages"]
 
 
-def test_the_hunks_stand_for_a_payload_that_was_not_kept() -> None:
-    snapshot = CHANGED[0].snapshot
-    assert snapshot is not None
-    short = CHANGED[0].model_copy(update={"snapshot": snapshot.model_copy(update={"stored": None, "sent": None})})
-    (body,) = bodies_of(page_of(short))
-    assert "sent" not in body
-    assert body["hunks"][0]["place"] == "request.system"
-    assert "+   system: Within 30 days." in body["hunks"][0]["lines"]
-
-
 @pytest.mark.parametrize(
     ("stored", "payload"),
     [("not: [yaml", "not: [yaml"), ([1, "é"], "- 1\n- é\n")],

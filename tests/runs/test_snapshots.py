@@ -487,17 +487,6 @@ def test_snapshots_that_are_linked_out_of_the_root_are_neither_written_nor_delet
     assert sorted(path.name for path in outside.rglob("*.yaml")) == ["other[openai].yaml", "other[openai].yaml"]
 
 
-def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
-    run.write({"a.eval.yaml": HELLO})
-    run.update()
-    stale = run.path / "__snapshots__/a.eval/.999999999-hello[openai].yaml"
-    stale.touch()
-    run().assert_outcomes(passed=1)
-    assert stale.exists()
-    run.update()
-    assert not stale.exists()
-
-
 @pytest.mark.parametrize(
     ("stored", "reason"),
     [
