@@ -26,13 +26,11 @@ class CaseComparison:
     """One case in two runs.
 
     Args:
-        before: what it did in the first run.
-        after: what it did in the second one.
         failing: the checks that do not pass any more, or that are new and do not pass, as they were graded last.
         passing: the checks that pass now and did not pass before, as they were graded last.
         kind: what came of it; where it passed in neither run, its checks decide.
-        is_answer_changed: whether the first answer differs; `False` if one run has none.
-        is_request_changed: whether what it sends differs; `None` if a run does not say what it sent.
+        is_answer_changed: of the first answer; `False` if one run has none.
+        is_request_changed: `None` if a run does not say what it sent.
     """
 
     before: CaseResult

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, get_args
 
 from pytest_chatprompt.reports.answers import case_section, pass_rate, provider_totals, table_rows
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
@@ -109,13 +109,6 @@ _LONGEST_LINE: Final = 600
 _AROUND_CHANGES: Final = 100
 _MOST_NAMES: Final = 10
 
-_OUTCOMES: Final[Mapping[Outcome, str]] = {
-    "passed": "passed",
-    "failed": "failed",
-    "error": "with errors",
-    "skipped": "skipped",
-}
-
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     """Write the review of a run as Markdown, shortened to a number of characters, at least 8,000."""
@@ -142,7 +135,8 @@ def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     against = f" against {code(run.against)}" if run.against is not None else ""
     title = f"{describe_changes(changes) if changes else pass_rate(run) or 'No snapshot differs'}{against}"
     outcomes = Counter(result.outcome for result in run.results)
-    counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
+    nouns = {outcome: outcome for outcome in get_args(Outcome)} | {"error": "with errors"}
+    counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in nouns.items() if outcomes[outcome])
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
 
 

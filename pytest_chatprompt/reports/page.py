@@ -23,7 +23,7 @@ from pytest_chatprompt.reports.compare import KINDS, RunComparison, compared_run
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.results.records import CaseResult, RunResults
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.wording import count
 
 # A longer command is longer than what a shell's user pastes.
@@ -89,7 +89,9 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),
         # Those that failed for anything but their snapshot; a comparison tells which got worse.
-        failures=[each for each in run.results if _is_failure(each) and not each.differs] if comparison is None else [],
+        failures=[each for each in run.results if each.outcome in _OUTCOMES[:2] and not each.differs]
+        if comparison is None
+        else [],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         marks=("changed", "new", "renamed") if comparison is None else KINDS,
         index=index,
@@ -107,10 +109,6 @@ def _headline(run: RunResults, review: Review, comparison: RunComparison | None)
         return comparison.headline
     nothing = "Every snapshot shows what is sent" if run.results else "No tests of this plugin ran"
     return pass_rate(run) or review.title() or nothing
-
-
-def _is_failure(result: CaseResult) -> bool:
-    return result.outcome in ("failed", "error")
 
 
 def _read(name: str) -> str:

@@ -64,12 +64,11 @@ class DistinctChange:
     @property
     def costs(self) -> tuple[ChangeCost, ...]:
         """What it costs in each of its cases, without their other changes."""
-        costs = (self._cost_in(result.difference.changes, result.cost) for result in self.results)
-        return tuple(cost for cost in costs if cost is not None)
+        return tuple(
+            self._cost_in(each.difference.changes, each.cost) for each in self.results if each.cost is not None
+        )
 
-    def _cost_in(self, changes: Sequence[Change], cost: ChangeCost | None) -> ChangeCost | None:
-        if cost is None:
-            return None
+    def _cost_in(self, changes: Sequence[Change], cost: ChangeCost) -> ChangeCost:
         same = [change for change in changes if change.content == self.change.content]
         characters = sum(change.characters for change in same)
         place = cost.prefix_break
@@ -148,12 +147,13 @@ def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]
     return " and ".join(shown)
 
 
-Style = Literal["", "removed", "added", "moved", "place"]
+# Pytest's words for what is removed, added and moved, and for places.
+Style = Literal["", "red", "green", "cyan", "bold"]
 StyledLine = tuple[tuple[str, Style], ...]
 
 _LONG_LINE: Final = 100
 _AROUND_CHANGES: Final = 60
-_STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
+_STYLES: Final[dict[str, Style]] = {"-": "red", "+": "green", ">": "cyan"}
 
 
 def style_lines(lines: Sequence[str], *, whole: bool = False) -> Iterator[StyledLine]:
@@ -200,9 +200,9 @@ def _words(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, Style]]:
             yield piece.removed, ""
         else:
             if piece.removed:
-                yield f"[-{piece.removed}-]", "removed"
+                yield f"[-{piece.removed}-]", "red"
             if piece.added:
-                yield f"{{+{piece.added}+}}", "added"
+                yield f"{{+{piece.added}+}}", "green"
 
 
 _SHOWN_CASES: Final = 3
@@ -247,10 +247,10 @@ class Review:
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
             if result.node_id in map(self._first_case, of_hunk):
-                lines.append(((f"@@ {hunk.place} @@", "place"),))
+                lines.append(((f"@@ {hunk.place} @@", "bold"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
-                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "place"),))
+                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "bold"),))
         return lines
 
     def _first_case(self, change: Change) -> str:
@@ -290,7 +290,7 @@ class Review:
     def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
         most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
         names = listed([result.node_id for result in distinct.results], most[0])
-        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "place"),)
+        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "bold"),)
         numbers = len(distinct.results) > 1
         places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]
         yield ((f"   {listed(places, most[1], 'place')}", ""),)

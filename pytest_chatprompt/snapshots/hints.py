@@ -49,12 +49,11 @@ def mask_hint(changes: Iterable[Change]) -> str:
     for change in changes:
         if not change.removed or len(change.removed) != len(change.added) or change.place.endswith(_CHOSEN):
             return ""
-        for removed, added in zip(change.removed, change.added, strict=True):
-            before, after = removed, added
+        for before, after in zip(change.removed, change.added, strict=True):
             for kind in KINDS:
                 if _matches(kind, before) != _matches(kind, after):
                     found[kind] = None
-                before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))
+                before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))  # noqa: PLW2901
             if before != after:
                 return ""
     if not found:

@@ -69,10 +69,7 @@ class Revision:
 
     def close(self) -> None:
         """End the git process."""
-        pipe: Any
-        for pipe in (self._process.stdin, self._process.stdout):
-            pipe.close()
-        self._process.wait()
+        self._process.communicate()
 
     def _name_in_repository(self, path: Path) -> str | None:
         """The path of a file below the repository's folder; `None` for one that is elsewhere."""

@@ -139,14 +139,9 @@ def remove_unused(
     folders: Iterable[Path],
     sent: Mapping[str, Iterable[str]],
 ) -> Removal:
-    """Move the recordings that other tests send now, and remove what may be removed.
+    """Move the recordings that other tests send now, from `folders` of snapshots, and remove what may be removed.
 
-    Args:
-        unused: snapshots and recordings that exist.
-        removable: those of them that may be removed.
-        root: pytest's root folder, absolute.
-        folders: of snapshots of tests that may send what is recorded.
-        sent: for ordinary tests, the file of their recording and the hashes of what they sent.
+    `sent` has for ordinary tests the file of their recording and the hashes of what they sent.
     """
     paths = sorted(unused)
     recordings: dict[str, Path] = {}

@@ -146,7 +146,7 @@ def texts(*lines: str, whole: bool = False) -> list[str]:
 def test_short_lines_stay_as_they_are() -> None:
     lines = ["  one", "- in 14 days", "+ in 30 days", "> [1] moved to [0]: x", "  two"]
     assert texts(*lines) == lines
-    assert [line[0][1] for line in style_lines(lines)] == ["", "removed", "added", "moved", ""]
+    assert [line[0][1] for line in style_lines(lines)] == ["", "red", "green", "cyan", ""]
 
 
 def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> None:
@@ -161,7 +161,7 @@ def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> 
 
 def test_removed_and_added_words_have_styles() -> None:
     (line,) = style_lines([f"- {BEFORE} one", f"+ {BEFORE} two"])
-    assert [style for _, style in line] == ["", "", "removed", "added"]
+    assert [style for _, style in line] == ["", "", "red", "green"]
 
 
 def test_long_lines_are_whole_if_wanted() -> None:
