@@ -19,14 +19,10 @@ def answer_line(response: ResponseResult, width: int) -> str:
     """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`."""
     facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
     room = max(width - len(facts), _LEAST_EXCERPT)
-    calls = "; ".join(called_tools(response))
     text = " ".join(response.text.split())
-    if text:
-        calls = f"; {calls}" if calls else ""
-        # Room for the quotes, and for the calls after the text.
-        shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
-    else:
-        shown = calls or "no text"
+    # Room for the quotes.
+    parts = [*([repr(cut(text, room - 2))] if text else []), *called_tools(response)]
+    shown = "; ".join(parts) or "no text"
     return f"{cut(visible_line(shown), room)}{facts}"
 
 

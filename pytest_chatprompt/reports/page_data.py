@@ -30,7 +30,7 @@ _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
 _TEXTS: Final = frozenset({"system", "instructions", "input", "prompt", "message"})
 # Under which tools of some APIs have one or several functions.
 _TOOL_KEYS: Final = ("function", "toolSpec", "custom", "functionDeclarations", "function_declarations")
-_LONGEST_SETTING: Final = 80
+_LONGEST_SETTING: Final = 81
 _LONGEST_ANSWER: Final = 160
 
 
@@ -76,16 +76,11 @@ def _settings(body: Any) -> list[list[str]]:
     """The settings of a request: its scalars, without the texts of the conversation."""
     groups = [_mapping(body), *(_mapping(_mapping(body).get(group)) for group in _SETTING_GROUPS)]
     return [
-        [key, _scalar(value)]
+        [key, cut(str(value).lower() if isinstance(value, bool) else str(value), _LONGEST_SETTING)]
         for group in groups
         for key, value in group.items()
         if isinstance(value, str | int | float | bool) and key not in _TEXTS
     ]
-
-
-def _scalar(value: str | int | float | bool) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST_SETTING else f"{text[:_LONGEST_SETTING]}…"
 
 
 def _tool_names(tools: Any) -> Iterator[str]:
