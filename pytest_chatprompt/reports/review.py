@@ -119,7 +119,11 @@ def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) ->
         parts.append(f"{_span([cost.characters for cost in costs], 'character')}{about}")
     places = Counter(cost.prefix_break for cost in costs if cost.prefix_break is not None)
     if places:
-        parts.append(f"the cached prefix ends at {_listed_places(places, len(costs), quote)}")
+        numbered_places = [
+            quote(place) if number == len(costs) else f"{quote(place)} ({number})"
+            for place, number in places.most_common()
+        ]
+        parts.append(f"the cached prefix ends at {listed(numbered_places, _COST_PLACES, 'place')}")
     return "; ".join(parts)
 
 
@@ -133,18 +137,6 @@ def _span(numbers: Sequence[int], noun: str) -> str:
 
 def _signed(number: int) -> str:
     return f"{number:+,}" if number else "0"
-
-
-def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]) -> str:
-    """The most frequent places, each with its number of cases unless all cases have it."""
-    shown = [
-        quote(place) if number == cases else f"{quote(place)} ({number})"
-        for place, number in places.most_common(_COST_PLACES)
-    ]
-    hidden = len(places) - len(shown)
-    if hidden:
-        return f"{', '.join(shown)} and {count(hidden, 'more place')}"
-    return " and ".join(shown)
 
 
 # Pytest's words for what is removed, added and moved, and for places.
@@ -269,15 +261,19 @@ class Review:
         )
         return ", ".join(filter(None, nouns))
 
+    def accepted_with(self, distinct: DistinctChange) -> str:
+        """What is accepted with the snapshots that have a change; `""` if all have it, or too many to name them."""
+        cases = len(distinct.results)
+        if cases == self.snapshot_count or (cases > _MOST_NAMED and not self.lists_all):
+            return ""
+        these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
+        return f"{these} other changes" if distinct.has_others else "it"
+
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
             yield from self._change_lines(distinct)
-            cases = len(distinct.results)
-            is_named = cases < self.snapshot_count and (self.lists_all or cases <= _MOST_NAMED)
-            if is_named and (command := accept(distinct.results)):
-                these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
-                what = f"{these} other changes" if distinct.has_others else "it"
+            if (what := self.accepted_with(distinct)) and (command := accept(distinct.results)):
                 yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES

@@ -190,7 +190,7 @@ def test_a_command_for_many_cases_is_left_out() -> None:
 def test_other_changes_that_a_command_accepts_are_told() -> None:
     both = case_result("both", request_data("a", "Within 14 days."), request_data("b", "Within 30 days."))
     text = text_of(page_of(*CHANGED, both))
-    assert "To accept these snapshots, with their other changes:" in text
+    assert "To accept this snapshot, with its other changes:" in text
 
 
 def test_new_and_renamed_cases_are_listed() -> None:
@@ -229,7 +229,7 @@ def test_a_run_with_answers_is_headed_by_how_many_cases_passed() -> None:
     skipped = case_result("s", sent, sent, outcome="skipped")
     text = text_of(page_of(*passed, CHANGED[0], skipped))
     assert "3 of 4 cases passed (75%)" in text
-    assert "median latency: 1.00 s input tokens: 3,600" in text
+    assert "median latency 1.00 s input tokens 3,600" in text
     assert "What changed" in text
     assert "1 distinct change in 1 snapshot" in text
     # Where nothing changed, the answers come first.

@@ -208,7 +208,7 @@ def cost(characters: int, place: str | None = None) -> ChangeCost:
         ([cost(-3), cost(0), cost(40)], "-3 to +40 characters (about -1 to +10 tokens)"),
         ([cost(0, "request.system")], "the cached prefix ends at request.system"),
         ([cost(1, "a"), cost(1, "a")], "+1 character; the cached prefix ends at a"),
-        ([cost(0, "a"), cost(0, "b"), cost(0, "b")], "the cached prefix ends at b (2) and a (1)"),
+        ([cost(0, "a"), cost(0, "b"), cost(0, "b")], "the cached prefix ends at b (2), a (1)"),
         ([cost(0, "a"), cost(0)], "the cached prefix ends at a (1)"),
         (
             [cost(0, place) for place in "aab"] + [cost(0, "c")],
