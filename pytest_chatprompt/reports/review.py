@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
@@ -96,9 +96,9 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
         told = min((change for change, _ in same.values()), key=lambda change: change.place == "question")
         places = Counter(place for _, place in same)
         cases = {result.node_id: result for _, result in same.values()}
-        changes.append(DistinctChange(0, told, tuple(places.most_common()), tuple(cases.values())))
-    changes.sort(key=lambda change: -len(change.results))
-    return [replace(change, number=number) for number, change in enumerate(changes, start=1)]
+        changes.append((told, tuple(places.most_common()), tuple(cases.values())))
+    changes.sort(key=lambda change: -len(change[2]))
+    return [DistinctChange(number, *change) for number, change in enumerate(changes, start=1)]
 
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:

@@ -134,24 +134,15 @@ def describe_change(change: Change) -> str:
 
 
 def _first_changed_words(removed: str, added: str) -> tuple[str, str]:
-    """The part of two lines that differs, with a word beside it if it is short."""
-    pieces = changed_words(removed, added)
-    changed = [number for number, piece in enumerate(pieces) if not piece.is_equal]
-    if not changed:
-        return removed, added
-    first, last = changed[0], changed[-1]
-    old = "".join(piece.removed for piece in pieces[first : last + 1])
-    new = "".join(piece.added for piece in pieces[first : last + 1])
-    if min(len(old), len(new)) < _SHORT_WORDS:
-        before = pieces[first - 1].removed if first else ""
-        after = pieces[last + 1].removed if last + 1 < len(pieces) else ""
-        beside = re.match(r"\s*\w+", after) if old.strip() and new.strip() else None
-        if beside is not None:
-            return old + beside[0], new + beside[0]
-        beside = re.search(r"\S+\s*$", before)
-        if beside is not None:
-            return beside[0] + old, beside[0] + new
-    return old, new
+    """The words of two lines that differ, with the one beside them if they are short."""
+    old, new = removed.split(" "), added.split(" ")
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
+    changed = [" ".join(words[start : len(words) - end]) for words in (old, new)]
+    if min(map(len, changed)) < _SHORT_WORDS:
+        is_replaced = all(changed) and end > 0
+        end, start = (end - 1, start) if is_replaced else (end, max(start - 1, 0))
+    return " ".join(old[start : len(old) - end]), " ".join(new[start : len(new) - end])
 
 
 def _value(place: str, lines: tuple[str, ...]) -> str | None:

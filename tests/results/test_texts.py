@@ -132,7 +132,7 @@ def changed(place: str, removed: str, added: str) -> Change:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (changed("a", "Send it back within 14 days.", "Send it back within 30 days."), 'a: "14 days" → "30 days"'),
+        (changed("a", "Send it back within 14 days.", "Send it back within 30 days."), 'a: "14 days." → "30 days."'),
         (changed("a", "Be kind.", "Be very kind."), 'a: "Be" → "Be very"'),
         (changed("a", "before something after", "before anything after"), 'a: "something" → "anything"'),
         (changed("a", "one", "two"), 'a: "one" → "two"'),
