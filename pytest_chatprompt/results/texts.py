@@ -83,7 +83,7 @@ def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
     shown = []
     for number, piece in enumerate(pieces):
         text = piece.removed
-        if piece.is_equal:
+        if piece.is_equal and len(text) > around:
             # Whole words, if there is a blank.
             before = text[:around].rpartition(" ")[0] or text[:around] if number > 0 else ""
             after = text[-around:].partition(" ")[2] or text[-around:] if number < len(pieces) - 1 else ""
@@ -122,15 +122,13 @@ def describe_change(change: Change) -> str:
     place = change.place or "the snapshot"
     if change.moved:
         return f"{place}: moved {_quoted(change.moved)}"
-    if not change.removed:
-        return f"{place}: added {_shown(change.place, change.added)}"
-    if not change.added:
-        return f"{place}: removed {_shown(change.place, change.removed)}"
-    values = [_value(change.place, lines) for lines in (change.removed, change.added)]
-    if None not in values:
-        return f"{place}: {_cut(str(values[0]))} → {_cut(str(values[1]))}"
-    old, new = _first_changed_words(change.removed[0], change.added[0])
-    return f"{place}: {_quoted((old, *change.removed[1:]))} → {_quoted((new, *change.added[1:]))}"
+    old, new = change.removed, change.added
+    if not old or not new:
+        return f"{place}: {'removed' if old else 'added'} {_shown(change.place, old or new)}"
+    if None not in [_value(change.place, lines) for lines in (old, new)]:
+        return f"{place}: {_shown(change.place, old)} → {_shown(change.place, new)}"
+    before, after = _first_changed_words(old[0], new[0])
+    return f"{place}: {_quoted((before, *old[1:]))} → {_quoted((after, *new[1:]))}"
 
 
 def _first_changed_words(removed: str, added: str) -> tuple[str, str]:

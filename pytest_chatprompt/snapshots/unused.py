@@ -230,12 +230,10 @@ def snapshots_by_data(paths: Iterable[Path], read: Callable[[Path], str | None] 
 
     found: dict[str, Path] = {}
     for path in paths:
-        try:
+        with suppress(SnapshotFileError):
             text = None if is_recording(path) else read(path)
-        except SnapshotFileError:
-            continue
-        if text is not None:
-            found.setdefault(data_sha256(text), path)
+            if text is not None:
+                found.setdefault(data_sha256(text), path)
     return found
 
 
