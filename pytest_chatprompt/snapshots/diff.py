@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -88,14 +88,16 @@ def _difference(found: Iterable[_Found]) -> Difference:
         changes += together
         hunks.append(Hunk(together[0].place, tuple(lines), tuple(numbers)))
     # What is removed in one place and added in another one has moved.
-    moved = {each.removed for each in changes if not each.added} & {each.added for each in changes if not each.removed}
-    return Difference(
-        tuple(_as_move(each) if each.removed + each.added in moved else each for each in changes), tuple(hunks)
-    )
+    removed = {each.removed for each in changes if each.removed and not each.added}
+    moved = removed & {each.added for each in changes if not each.removed}
+    return Difference(tuple(_as_move(each, moved) for each in changes), tuple(hunks))
 
 
-def _as_move(change: Change) -> Change:
-    return replace(change, removed=(), added=(), moved=change.removed or change.added)
+def _as_move(change: Change, moved: Set[tuple[str, ...]]) -> Change:
+    """A change as a move, if it is one side of a move."""
+    lines = change.removed or change.added
+    is_side = lines in moved and not (change.removed and change.added)
+    return replace(change, removed=(), added=(), moved=lines) if is_side else change
 
 
 def _read_paths(data: Mapping[str, Any]) -> frozenset[DataPath]:

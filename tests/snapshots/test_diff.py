@@ -119,8 +119,19 @@ def test_what_moved_is_a_change_of_its_own_wherever_it_stood_and_stands() -> Non
     ]
 
 
+def test_lines_that_were_replaced_have_not_moved() -> None:
+    moving = {"role": "user", "content": "a\nb"}
+    stored = {"system": "a\nc", "messages": [ONE, TWO, moving]}
+    sent = {"system": "b\nc", "messages": [moving, ONE, TWO]}
+    changes = compare_snapshots(dump(stored), dump(sent)).changes
+    assert [change.content for change in changes] == [(("a",), ("b",), ()), *[((), (), ("a", "b"))] * 2]
+
+
 def test_keys_in_another_order_are_a_change() -> None:
-    assert diff_data({"b": 1, "gone": 0, "a": [{"x": 2, "z": 3}]}, {"a": [{"z": 4, "x": 2}], "b": 1, "new": 0}) == [
+    stored, sent = {"b": 1, "gone": 0, "a": [{"x": 2, "z": 3}]}, {"a": [{"z": 4, "x": 2}], "b": 1, "new": 0}
+    moved = [change.moved for change in compare_snapshots(dump(stored), dump(sent)).changes]
+    assert moved == [("a", "b"), (), ("z", "x"), (), ()]
+    assert diff_data(stored, sent) == [
         "@@ @@",
         "> keys in another order: b, a → a, b",
         "@@ gone @@",
