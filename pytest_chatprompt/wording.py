@@ -76,6 +76,13 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def listed(names: Sequence[str], most: int | None, noun: str = "") -> str:
+    """The first of some names, and how many there are more: `a, b and 3 more`, with a noun `a, b and 3 more places`."""
+    hidden = 0 if most is None else max(len(names) - most, 0)
+    more = f" and {count(hidden, f'more {noun}') if noun else f'{hidden} more'}" if hidden else ""
+    return ", ".join(names[:most]) + more
+
+
 def count(number: int, noun: str) -> str:
     """A number with its noun: `1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

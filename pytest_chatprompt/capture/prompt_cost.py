@@ -109,8 +109,8 @@ _MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", r
 def count_characters(sent: SentRequest) -> int:
     """Count the characters of all texts of a prompt: messages, descriptions, names of tools and of their arguments."""
     if not isinstance(sent.body, Mapping):
-        return _count(sent.body)
-    return sum(_count(sent.body.get(key)) for key in read_keys(sent))
+        return count_texts(sent.body)
+    return sum(count_texts(sent.body.get(key)) for key in read_keys(sent))
 
 
 def read_keys(sent: SentRequest) -> list[str]:
@@ -123,14 +123,15 @@ def estimate_tokens(characters: int) -> int:
     return round(characters / _CHARACTERS_PER_TOKEN)
 
 
-def _count(value: Any, key: str = "") -> int:
+def count_texts(value: Any, key: str = "") -> int:
+    """Count the characters of the texts in a value of a prompt that stands under a key."""
     if isinstance(value, str):
         return 0 if is_media(value) else len(value)
     if isinstance(value, Mapping):
         names = sum(len(str(name)) for name in value) if names_arguments(key) else 0
-        return names + sum(_count(item, str(name)) for name, item in value.items() if is_text_key(str(name), key))
+        return names + sum(count_texts(item, str(name)) for name, item in value.items() if is_text_key(str(name), key))
     if isinstance(value, list | tuple):
-        return sum(_count(item, key) for item in value)
+        return sum(count_texts(item, key) for item in value)
     return 0
 
 

@@ -38,7 +38,7 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     """The command that accepts some cases of a run; `""` for a run that compared with a git revision."""
     if run.against is not None:
         return ""
-    words = [_name(run, result) for result in results]
+    words = [f"{posixpath.relpath(each.path, run.folder)}::{each.node_id.partition('::')[2]}" for each in results]
     words += kept_options(run.command, _OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
@@ -49,11 +49,6 @@ def repeated(words: Iterable[str], option: str) -> str:
     """The command that repeats a run offline with an option, and accepts nothing unless the option does."""
     kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, _ACCEPTING)]
     return shlex.join(["pytest", *(word for word in kept if word != option), option])
-
-
-def _name(run: RunResults, result: CaseResult) -> str:
-    """A test by its node id, for the folder where pytest was started."""
-    return f"{posixpath.relpath(result.path, run.folder)}::{result.node_id.partition('::')[2]}"
 
 
 def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:

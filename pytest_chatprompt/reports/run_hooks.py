@@ -138,30 +138,19 @@ class ShownRequests(CollectedResults):
 
 def shown_lines(result: CaseResult) -> Iterator[str]:
     """What a test sends, a line each: of each request its endpoint, the conversation and the body."""
-    data = {} if result.snapshot is None else result.snapshot.sent
-    is_agent = isinstance(data, Mapping) and "argv" in data
-    requests = list(result.requests) or ([] if is_agent else list(requests_in(data).values()))
-    if not requests and isinstance(data, Mapping) and data:
-        # An agent, or a plain function.
-        yield from str(data.get("question", "")).splitlines()
-        yield ""
-        yield from dump({key: value for key, value in data.items() if key not in _OTHER_KEYS}).splitlines()
-    elif not requests:
-        yield "(nothing)"
-    for number, request in enumerate(requests):
-        if number:
-            yield ""
-        yield request["endpoint"]
-        yield ""
+    kept = None if result.snapshot is None else result.snapshot.sent
+    data = kept if isinstance(kept, Mapping) else {}
+    requests = result.requests or ([] if "argv" in data else list(requests_in(data).values()))
+    parts = []
+    for request in requests:
         conversation = SentRequest(request["endpoint"], request["request"]).question
-        if conversation:
-            yield from conversation.splitlines()
-            yield ""
-        yield from dump({key: request[key] for key in ("headers", "request") if key in request}).splitlines()
-    for asked in data.get("judge", ()) if isinstance(data, Mapping) else ():
-        yield ""
-        yield "to the judge:"
-        yield from dump(asked).splitlines()
+        body = {key: request[key] for key in ("headers", "request") if key in request}
+        parts += [request["endpoint"], conversation, dump(body)]
+    if not requests and data:
+        # An agent, or a plain function.
+        parts += [data.get("question", ""), dump({key: data[key] for key in data if key not in _OTHER_KEYS})]
+    parts += [f"to the judge:\n{dump(asked)}" for asked in data.get("judge", ())]
+    yield from "\n\n".join(part.removesuffix("\n") for part in parts if part).splitlines() or ["(nothing)"]
 
 
 class ProviderComparison(CollectedResults):

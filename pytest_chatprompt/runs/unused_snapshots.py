@@ -28,7 +28,7 @@ from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
+from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name
 from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
     gone_snapshots,
@@ -185,9 +185,6 @@ class UnusedSnapshots:
         ):
             self.facts.flags.add("incomplete")
         self._note_uses(session)
-        if self._is_set("update_snapshots"):
-            for uses in self.facts.uses.values():
-                remove_temporary_files(Path(uses["folder"]))
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
         is_disabled = self._is_disabled_by_user or "incomplete" in self.facts.flags
         self.config.option.disable_unused_snapshots = is_disabled

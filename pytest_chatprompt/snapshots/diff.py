@@ -5,20 +5,19 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_cost import is_media, is_text_key, names_arguments, read_keys
+from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
-from pytest_chatprompt.snapshots.layout import dump, inline
+from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
 from pytest_chatprompt.snapshots.stored import Change, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.wording import data_place
 
@@ -36,24 +35,6 @@ _FRAME_KEYS: Final = frozenset({"role", "type"})
 _UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 
-class Line(NamedTuple):
-    """One line of a snapshot.
-
-    Args:
-        place: the path in the data of the value that it belongs to: `request.messages[0].content`.
-        unit: the place; in a transcript with the number of the turn.
-        text: the line of a text, without indentation, quotes and role marker; key and value of a setting; `None` if it
-            only gives the form.
-        size: how many characters of the prompt it is. Together the lines of a request have as many as
-            `prompt_cost.count_characters` counts.
-    """
-
-    place: str
-    unit: str
-    text: str | None
-    size: int = 0
-
-
 def prompts_of(data: Mapping[str, Any]) -> dict[DataPath, SentRequest]:
     """The requests that a snapshot shows, by the paths of their bodies; what an agent is given by `()`."""
     prompts = {
@@ -64,231 +45,32 @@ def prompts_of(data: Mapping[str, Any]) -> dict[DataPath, SentRequest]:
     return {**prompts, (): SentRequest("", given)} if given and not isinstance(data.get("requests"), list) else prompts
 
 
-def lines_of(data: Mapping[str, Any]) -> list[Line]:
-    """The lines of a snapshot."""
-    read = {
-        (*path, key) if isinstance(sent.body, Mapping) else path
-        for path, sent in prompts_of(data).items()
-        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
-    }
-    return list(_Lines(frozenset(read)).of_mapping(data, (), is_read=False))
-
-
-def text_lines(value: Any) -> list[str]:
-    """What an item of a conversation says: the lines of its texts, without role and form."""
-    if not isinstance(value, str | Mapping | list):
-        return [inline(value)]
-    lines = _Lines(frozenset()).of_value(value, ("question",), is_read=False)
-    return [line.text for line in lines if line.text is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Makes the lines of a snapshot; `is_read` says whether a model reads the texts in a value.
-
-    Args:
-        read_paths: below which all texts are part of a prompt.
-    """
-
-    read_paths: frozenset[DataPath]
-
-    def of_mapping(self, data: Mapping[str, Any], path: DataPath, *, is_read: bool) -> Iterator[Line]:
-        around = _key(path)
-        for key, value in data.items():
-            inner = (*path, key)
-            of_key = [_form(inner)] if isinstance(value, Mapping | list | tuple) and value else []
-            is_inner_read = (is_read and is_text_key(str(key), around)) or inner in self.read_paths
-            of_key += self.of_value(value, inner, is_read=is_inner_read)
-            if is_read and names_arguments(around):
-                of_key[0] = of_key[0]._replace(size=of_key[0].size + len(str(key)))
-            yield from of_key
-
-    def of_value(self, value: Any, path: DataPath, *, is_read: bool) -> Iterator[Line]:
-        """The lines of a value without the line of its key, if it has one of its own."""
-        match value:
-            case Mapping() if value:
-                yield from self.of_mapping(value, path, is_read=is_read)
-            case list() | tuple() if value:
-                for index, item in enumerate(value):
-                    if isinstance(item, list | tuple) and item:
-                        yield _form((*path, index))
-                    yield from self.of_value(item, (*path, index), is_read=is_read)
-            case str():
-                yield from _lines_of_text(value, path, is_read=is_read and not is_media(value))
-            case _:
-                yield _form(path)._replace(text=f"{_key(path)}: {inline(value)}")
-
-
-def _lines_of_text(text: str, path: DataPath, *, is_read: bool) -> Iterator[Line]:
-    form = _form(path)
-    # A text of several lines is prose wherever it stands, and each of them counts with its break.
-    is_block = "\n" in text
-    if not is_block and not _is_conversation(path):
-        yield form._replace(text=f"{_key(path)}: {inline(text)}", size=len(text) * is_read)
-        return
-    if not is_block and _key(path) in _FRAME_KEYS:
-        yield form
-        return
-    if is_block:
-        yield form._replace(size=-1 if is_read and not text.endswith("\n") else 0)
-    turn = 0
-    for line in text.removesuffix("\n").split("\n"):
-        size = (len(line) + is_block) * is_read
-        if path[0] != "question":
-            yield form._replace(text=line, size=size)
-            continue
-        marker = _TURN.fullmatch(line)
-        turn += marker is not None
-        yield Line(form.place, f"{form.place}#{turn}", line if marker is None else marker["text"], size)
-
-
-def _form(path: DataPath) -> Line:
-    """A line that only gives the form."""
-    place = data_place(path)
-    return Line(place, place, None)
-
-
-def _key(path: DataPath) -> str:
-    return next((part for part in reversed(path) if isinstance(part, str)), "")
-
-
-def _is_conversation(path: DataPath) -> bool:
-    if path[0] in _TRANSCRIPT_KEYS:
-        return True
-    start = next((index for index, part in enumerate(path) if part == "request"), None)
-    return start is not None and len(path) > start + 1 and path[start + 1] in _CONVERSATION_KEYS
-
-
-_MOST_SINGLE_MOVES: Final = 3
-_LABEL_CHARACTERS: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Items, keys or turns that moved within one list, mapping or transcript.
-
-    Args:
-        texts: the lines of what moved, without its form: equal for equal moves in other places.
-    """
-
-    place: str
-    description: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-def in_sent_order(stored: Any, sent: Any, path: DataPath = ()) -> tuple[Any, list[Move]]:
-    """The stored data with equal items of lists, turns and keys in the order of what is sent, and what moved for it."""
-    moves: list[Move] = []
-
-    def inner(part: str | int, item: Any, sent_item: Any) -> Any:
-        ordered, more = in_sent_order(item, sent_item, (*path, part))
-        moves.extend(more)
-        return ordered
-
-    if isinstance(stored, Mapping) and isinstance(sent, Mapping):
-        common = [key for key in stored if key in sent]
-        in_order = [key for key in sent if key in stored]
-        if common != in_order:
-            names = (", ".join(keys) for keys in (common, in_order))
-            description = f"keys in another order: {' → '.join(names)}"
-            moves.append(Move(data_place(path), (description,), tuple(in_order)))
-        following = iter(in_order)
-        keys = [next(following) if key in sent else key for key in stored]
-        return {key: inner(key, stored[key], sent[key]) if key in sent else stored[key] for key in keys}, moves
-    if isinstance(stored, list) and isinstance(sent, list):
-        stored = _items_in_order(stored, sent, path, moves)
-        if len(stored) == len(sent):
-            stored = [inner(index, *items) for index, items in enumerate(zip(stored, sent, strict=True))]
-    elif path == ("question",) and isinstance(stored, str) and isinstance(sent, str):
-        turns, sent_turns = _TURN_BREAK.split(stored), _TURN_BREAK.split(sent)
-        # Joined by line breaks they are the transcript.
-        stored = "\n".join(_items_in_order(turns, sent_turns, path, moves))
-    return stored, moves
-
-
-def _items_in_order(stored: list[Any], sent: list[Any], path: DataPath, moves: list[Move]) -> list[Any]:
-    """The stored items, those that are sent too in the order of what is sent; adds what moved for it."""
-    pairs = _equal_items(stored, sent)
-    unmoved = _unmoved(pairs)
-    if len(unmoved) == len(pairs):
-        return stored
-    in_order = sorted((target, source) for source, target in pairs)
-    moved = [(target, source) for target, source in in_order if target not in unmoved]
-    description = [f"[{source}] moved to [{target}]: {_label(stored[source])}" for target, source in moved]
-    if len(moved) > _MOST_SINGLE_MOVES:
-        description = [f"another order: {', '.join(f'[{source}]' for _, source in in_order)}"]
-    texts = tuple(line for target, _ in moved for line in text_lines(sent[target]))
-    moves.append(Move(data_place(path), tuple(description), texts))
-    items = list(stored)
-    for (slot, _), (_, source) in zip(pairs, in_order, strict=True):
-        items[slot] = stored[source]
-    return items
-
-
-def _equal_items(stored: list[Any], sent: list[Any]) -> list[tuple[int, int]]:
-    """Pairs of the indexes of equal items in both lists, by the first one; of equal ones the first to the first."""
-    indexes: dict[str, deque[int]] = defaultdict(deque)
-    for index, item in enumerate(sent):
-        indexes[json.dumps(item)].append(index)
-    pairs = []
-    for index, item in enumerate(stored):
-        if same := indexes.get(json.dumps(item)):
-            pairs.append((index, same.popleft()))
-    return pairs
-
-
-def _unmoved(pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """The indexes, in what is sent, of items that can stay where they are."""
-    targets = [target for _, target in reversed(pairs)]
-    matcher = difflib.SequenceMatcher(None, targets, sorted(targets, reverse=True), autojunk=False)
-    in_order = {target for block in matcher.get_matching_blocks() for target in targets[block.a :][: block.size]}
-    # Of two that were exchanged around a third one, the third one has not moved.
-    fixed = {target for source, target in pairs if source == target}
-    return fixed if len(fixed) >= len(in_order) else in_order
-
-
-def _label(item: Any) -> str:
-    """What an item is called, or the first line of what it says."""
-    if isinstance(item, Mapping):
-        inner = item.get("function")
-        name = item.get("name") or (inner.get("name") if isinstance(inner, Mapping) else None)
-        if isinstance(name, str):
-            return name
-    first = next(iter(text_lines(item)), "")
-    return first if len(first) <= _LABEL_CHARACTERS else f"{first[:_LABEL_CHARACTERS]}…"
-
-
 _CONTEXT_LINES: Final = 1
+_INDENT: Final = "  "
 # Of a text that cannot be read as data, perhaps because it is too large.
 _LONGEST_UNREAD_TEXT: Final = 100_000
 _LONGEST_UNREAD_LINE: Final = 1_000
-_NO_LINE_BREAK: Final = "(no line break at the end)"
+# In place of a value that one side does not have.
+_ABSENT: Final = object()
 
-# A line as the diff shows it, and what it is part of.
-_Row = tuple[str, Line]
+# Changes that are shown together, and the lines that show them.
+_Found = tuple[Sequence[Change], Sequence[str]]
 
 
 def compare_snapshots(stored: str, sent: str) -> Difference:
     """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     with suppress(SnapshotFileError):
-        sent_data = _snapshot_data(sent)
-        ordered, moves = in_sent_order(_snapshot_data(stored), sent_data)
-        difference = _difference(_rows(ordered), _rows(sent_data), moves)
+        before, after = _snapshot_data(stored), _snapshot_data(sent)
+        difference = _difference(_Comparer(_read_paths(before) | _read_paths(after)).compare(before, after))
         if difference.hunks or stored == sent:
             return difference
-    difference = _compare_texts(stored, sent)
+    lines = [line[:_LONGEST_UNREAD_LINE] for line in stored[:_LONGEST_UNREAD_TEXT].split("\n")]
+    difference = _difference(_compare_lines(lines, sent.split("\n"), (), is_read=False))
     if conflict_line(stored) is None:
         return difference
     # The same change in each snapshot that has one, whatever its sides are.
     change = Change("the conflict of a merge", removed=("<<<<<<< ======= >>>>>>>",))
     return Difference((change,), tuple(Hunk(change.place, hunk.lines, (0,)) for hunk in difference.hunks))
-
-
-def _compare_texts(stored: str, sent: str) -> Difference:
-    """Compare two texts line by line, of which one is no data, or not the data that it shows: they have no places."""
-    before = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
-    rows = [[(line, Line("", "", line)) for line in lines] for lines in (before, _split_lines(sent))]
-    return _difference(rows[0], rows[1])
 
 
 def _snapshot_data(text: str) -> Mapping[str, Any]:
@@ -298,71 +80,192 @@ def _snapshot_data(text: str) -> Mapping[str, Any]:
     return data
 
 
-def _rows(data: Mapping[str, Any]) -> list[_Row]:
-    return list(zip(dump(data, escapes_lines=True).split("\n")[:-1], lines_of(data), strict=True))
+def _difference(found: Iterable[_Found]) -> Difference:
+    changes: list[Change] = []
+    hunks = []
+    for together, lines in found:
+        numbers = range(len(changes), len(changes) + len(together))
+        changes += together
+        hunks.append(Hunk(together[0].place, tuple(lines), tuple(numbers)))
+    # What is removed in one place and added in another one has moved.
+    removed = {each.removed for each in changes if each.removed and not each.added}
+    moved = removed & {each.added for each in changes if not each.removed}
+    return Difference(tuple(_as_move(each, moved) for each in changes), tuple(hunks))
 
 
-def _split_lines(text: str) -> list[str]:
-    """The lines of a text, with a note if the last line break is missing, which an editor may have removed."""
-    lines = text.split("\n")
-    return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
+def _as_move(change: Change, moved: Set[tuple[str, ...]]) -> Change:
+    """A change as a move, if it is one side of a move."""
+    lines = change.removed or change.added
+    is_side = lines in moved and not (change.removed and change.added)
+    return replace(change, removed=(), added=(), moved=lines) if is_side else change
 
 
-def _difference(before: Sequence[_Row], after: Sequence[_Row], moves: Sequence[Move] = ()) -> Difference:
-    changes = [Change(move.place, moved=move.texts or move.description) for move in moves]
-    hunks = [
-        Hunk(move.place, tuple(f"> {line}" for line in move.description), (number,))
-        for number, move in enumerate(moves)
-    ]
-    texts = [[text for text, _ in rows] for rows in (before, after)]
-    matcher = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False)
+def _read_paths(data: Mapping[str, Any]) -> frozenset[DataPath]:
+    """The paths of the prompts that a snapshot shows."""
+    return frozenset(
+        (*path, key) if isinstance(sent.body, Mapping) else path
+        for path, sent in prompts_of(data).items()
+        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparer:
+    """Finds the changes from stored data to what is sent, in the order of the data.
+
+    Args:
+        read_paths: below which texts are part of a prompt.
+    """
+
+    read_paths: frozenset[DataPath]
+
+    def compare(self, stored: Any, sent: Any, path: DataPath = ()) -> Iterator[_Found]:
+        """Compare two values in the same place; either may be absent."""
+        match stored, sent:
+            case Mapping(), Mapping():
+                yield from self._compare_mappings(stored, sent, path)
+            case list(), list():
+                yield from self._compare_lists(stored, sent, path)
+            case str(), str() if path == ("question",) and "\n" in stored + sent:
+                yield from self._compare_lists(_TURN_BREAK.split(stored), _TURN_BREAK.split(sent), path)
+            case str(), str() if stored != sent and _is_block(stored, sent, path):
+                before, after = (_lines_of_text(text, path) for text in (stored, sent))
+                if before == after:
+                    # Another role.
+                    before, after = stored.split("\n"), sent.split("\n")
+                yield from _compare_lines(before, after, path, is_read=self._size("x", path) > 0)
+            case _ if stored is _ABSENT or sent is _ABSENT or json.dumps(stored) != json.dumps(sent):
+                yield self._replacement(stored, sent, path)
+
+    def _compare_mappings(self, stored: Mapping[str, Any], sent: Mapping[str, Any], path: DataPath) -> Iterator[_Found]:
+        before, after = ([str(key) for key in each if key in stored and key in sent] for each in (stored, sent))
+        if before != after:
+            description = f"> keys in another order: {', '.join(before)} → {', '.join(after)}"
+            yield [Change(_place(path), moved=tuple(after))], [description]
+        for key in {**stored, **sent}:
+            yield from self.compare(stored.get(key, _ABSENT), sent.get(key, _ABSENT), (*path, key))
+
+    def _compare_lists(self, stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[_Found]:
+        before, after = ([json.dumps(item) for item in items] for items in (stored, sent))
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            if tag != "equal":
+                pairs = _paired(stored[i1:i2], sent[j1:j2], path)
+                for index, (one, other) in enumerate(pairs, start=i1 if tag == "delete" else j1):
+                    yield from self.compare(one, other, (*path, index))
+
+    def _replacement(self, stored: Any, sent: Any, path: DataPath) -> _Found:
+        """A change of a whole value."""
+        sides = [[] if value is _ABSENT else [value] for value in (stored, sent)]
+        shown = [[line for value in side for line in _shown_lines(value, path)] for side in sides]
+        texts = [[line for value in side for line in _text_lines(value, path)] for side in sides]
+        if texts[0] == texts[1]:
+            # Only the form changed, such as a role.
+            texts = [[line.strip().removeprefix("- ") for line in lines] for lines in shown]
+        before, after = (sum(self._size(value, path) for value in side) for side in sides)
+        change = Change(_place(path), tuple(texts[0]), tuple(texts[1]), characters=after - before)
+        return [change], [*(f"- {line}" for line in shown[0]), *(f"+ {line}" for line in shown[1])]
+
+    def _size(self, value: Any, path: DataPath) -> int:
+        """How many characters of a prompt a value has, with its key if that is the name of an argument."""
+        start = next((length for length in range(len(path) + 1) if path[:length] in self.read_paths), None)
+        if start is None:
+            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            return sum(self._size(each, (*path, key)) for key, each in inner)
+        *around, key = ["", *_text_keys(path[start:])]
+        return count_texts({key: value}, around[-1]) if path[start:] and key == path[-1] else count_texts(value, key)
+
+
+def _compare_lines(before: Sequence[str], after: Sequence[str], path: DataPath, *, is_read: bool) -> Iterator[_Found]:
+    """Compare two texts line by line."""
+    indent = _INDENT * len(_text_keys(path))
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):
-        lines: list[str] = []
-        first = len(changes)
+        changes = []
+        shown = []
         for tag, i1, i2, j1, j2 in group:
+            removed, added = before[i1:i2], after[j1:j2]
             if tag == "equal":
-                lines += [f"  {text}" for text, _ in before[i1:i2]]
-            else:
-                lines += [f"- {text}" for text, _ in before[i1:i2]]
-                lines += [f"+ {text}" for text, _ in after[j1:j2]]
-                changes += _changes(before[i1:i2], after[j1:j2])
-        hunks.append(Hunk(changes[first].place, tuple(lines), tuple(range(first, len(changes)))))
-    return Difference(tuple(changes), tuple(hunks))
+                shown += [f"  {indent}{visible_line(line)}" for line in removed]
+                continue
+            shown += [f"- {indent}{visible_line(line)}" for line in removed]
+            shown += [f"+ {indent}{visible_line(line)}" for line in added]
+            # Each line counts with its break.
+            growth = sum(len(line) + 1 for line in added) - sum(len(line) + 1 for line in removed)
+            changes.append(Change(_place(path), tuple(removed), tuple(added), characters=growth * is_read))
+        yield changes, shown
 
 
-def _changes(removed: Sequence[_Row], added: Sequence[_Row]) -> list[Change]:
-    """The changes in one range of lines, one for each value that they belong to."""
-    units: dict[str, tuple[list[_Row], list[_Row]]] = {}
-    for side, rows in enumerate((removed, added)):
-        for row in rows:
-            units.setdefault(row[1].unit, ([], []))[side].append(row)
-    # The role and other keys around something new say nothing by themselves.
-    telling = [
-        sides for sides in units.values() if all(sides) or any(line.text is not None for _, line in chain(*sides))
-    ]
-    changes = [_change(sides) for sides in telling or units.values()]
-    # What the others are longer counts for the first one.
-    characters = sum(map(_growth, units.values()), 0) - sum(change.characters for change in changes)
-    return [replace(changes[0], characters=changes[0].characters + characters), *changes[1:]]
+def _paired(stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[tuple[Any, Any]]:
+    """Items that were replaced, each with what it became: as many pairs as there can be, by the lines they share."""
+    if len(stored) > len(sent):
+        yield from ((one, other) for other, one in _paired(sent, stored, path))
+        return
+    for number, item in enumerate(stored):
+        lines = set(_text_lines(item, path))
+        candidates = range(len(sent) - len(stored) + number + 1)
+        best = max(candidates, key=lambda index: len(lines.intersection(_text_lines(sent[index], path))))
+        yield from ((_ABSENT, other) for other in sent[:best])
+        yield item, sent[best]
+        sent = sent[best + 1 :]
+    yield from ((_ABSENT, other) for other in sent)
 
 
-def _growth(sides: tuple[list[_Row], list[_Row]]) -> int:
-    """How many characters more of a prompt the second side is."""
-    return sum(line.size for _, line in sides[1]) - sum(line.size for _, line in sides[0])
+def _text_lines(value: Any, path: DataPath) -> list[str]:
+    """What a value says: the lines of its texts; keys with their values where it is no conversation."""
+    match value:
+        case Mapping() if value:
+            return list(chain(*(_text_lines(inner, (*path, key)) for key, inner in value.items())))
+        case list() if value:
+            return list(chain(*(_text_lines(item, path) for item in value)))
+        case str() if "\n" in value:
+            return _lines_of_text(value.removesuffix("\n"), path)
+        case str() if _is_conversation(path):
+            return [] if _key(path) in _FRAME_KEYS else _lines_of_text(value, path)
+    return [f"{_key(path)}: {inline(value)}"]
 
 
-def _change(sides: tuple[list[_Row], list[_Row]]) -> Change:
-    """A change of one value, without the lines at both ends that are the same."""
-    removed, added = ([line.text for _, line in rows if line.text is not None] for rows in sides)
-    if removed == added:
-        # Only the form changed, such as a role, or the line break at the end of a text.
-        removed, added = ([text.strip().removeprefix("- ") for text, _ in rows] for rows in sides)
-    while removed and added and removed[0] == added[0]:
-        del removed[0], added[0]
-    while removed and added and removed[-1] == added[-1]:
-        del removed[-1], added[-1]
-    place = (sides[0] or sides[1])[0][1].place
-    return Change(place, tuple(removed), tuple(added), characters=_growth(sides))
+def _lines_of_text(text: str, path: DataPath) -> list[str]:
+    """The lines of a text, without role markers."""
+    lines = text.split("\n")
+    if path[0] != "question":
+        return lines
+    said = (line if (marker := _TURN.fullmatch(line)) is None else marker["text"] for line in lines)
+    return [line for line in said if line is not None]
+
+
+def _shown_lines(value: Any, path: DataPath) -> list[str]:
+    """A value with its key as the lines of a snapshot."""
+    keys = len(_text_keys(path))
+    if path[0] == "question" and isinstance(path[-1], int):
+        return [f"{_INDENT * keys}{visible_line(line)}" for line in value.split("\n")]
+    lines = dump([value] if isinstance(path[-1], int) else {path[-1]: value}).removesuffix("\n").split("\n")
+    return [f"{_INDENT * (keys - 1)}{line}" for line in lines]
+
+
+def _is_block(stored: str, sent: str, path: DataPath) -> bool:
+    """Whether a text is compared line by line."""
+    return ("\n" in stored + sent or path[:-1] == ("question",)) and not (is_media(stored) or is_media(sent))
+
+
+def _text_keys(path: DataPath) -> list[str]:
+    return [part for part in path if isinstance(part, str)]
+
+
+def _key(path: DataPath) -> str:
+    return next(reversed(_text_keys(path)), "")
+
+
+def _place(path: DataPath) -> str:
+    # The turns of the question have no place of their own.
+    return data_place(path[:1] if path[:1] == ("question",) else path)
+
+
+def _is_conversation(path: DataPath) -> bool:
+    if path[0] in _TRANSCRIPT_KEYS:
+        return True
+    start = next((index for index, part in enumerate(path) if part == "request"), None)
+    return start is not None and len(path) > start + 1 and path[start + 1] in _CONVERSATION_KEYS
 
 
 _MAX_DIFF_LINES: Final = 400

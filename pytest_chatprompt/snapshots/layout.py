@@ -118,61 +118,52 @@ _INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
 _INDENT: Final = "  "
 
 
-def dump(data: Mapping[str, Any], *, escapes_lines: bool = False) -> str:
-    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
-
-    With `escapes_lines` an invisible character changes its own line alone, which is no YAML any more.
-    """
+def dump(data: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping or list."""
     lines: list[str] = []
-    _add_lines(lines, data, "", escapes_lines)
+    _add_lines(lines, data, "")
     return "\n".join([*lines, ""])
 
 
 # The functions add to one list: a generator in each level would hand on every line through all levels around it.
 
 
-def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, escapes_lines: bool) -> None:
+def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, escapes_lines, is_item=False)
+            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, is_item=False)
     else:
         for inner in value:
-            _add_entry(lines, f"{indent}-", inner, indent, escapes_lines, is_item=True)
+            _add_entry(lines, f"{indent}-", inner, indent, is_item=True)
 
 
-def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
-    lines: list[str], prefix: str, value: Any, indent: str, escapes_lines: bool, *, is_item: bool
-) -> None:
+def _add_entry(lines: list[str], prefix: str, value: Any, indent: str, *, is_item: bool) -> None:
     """Add the lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            _add_block(lines, prefix, value, deeper, escapes_lines)
+            _add_block(lines, prefix, value, deeper)
         case str():
             lines.append(f"{prefix} {inline(value)}")
         case Mapping() if value and is_item:
             # The first key follows the dash on its line, the others stand below.
             first = len(lines)
-            _add_lines(lines, value, deeper, escapes_lines)
+            _add_lines(lines, value, deeper)
             lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
         case Mapping() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper, escapes_lines)
+            _add_lines(lines, value, deeper)
         case list() | tuple() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper if is_item else indent, escapes_lines)
+            _add_lines(lines, value, deeper if is_item else indent)
         case _:
             lines.append(f"{prefix} {inline(value)}")
 
 
-def _add_block(lines: list[str], prefix: str, text: str, indent: str, escapes_lines: bool) -> None:
+def _add_block(lines: list[str], prefix: str, text: str, indent: str) -> None:
     """Add the lines of a string of several lines."""
     ending = "" if text.endswith("\n") else "-"
-    if escapes_lines:
-        lines.append(f"{prefix} |{ending}")
-        lines += [f"{indent}{visible_line(line)}" for line in text.removesuffix("\n").split("\n")]
-        return
     parts = sections(text.removesuffix("\n"))
     if text.endswith("\n\n") or text == "\n" or not all(map(_is_all_visible, parts)):
         lines.append(f'{prefix} "\\')

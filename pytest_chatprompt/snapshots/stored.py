@@ -117,12 +117,7 @@ class Difference:
 
 def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Lines without the empty ones around them: which of these a diff shows is chance."""
-    start, end = 0, len(lines)
-    while start < end and not lines[start].strip():
-        start += 1
-    while start < end and not lines[end - 1].strip():
-        end -= 1
-    return lines[start:end] or lines
+    return tuple("\n".join(lines).strip("\n").split("\n")) if any(lines) else lines
 
 
 def data_sha256(text: str) -> str:

@@ -98,10 +98,11 @@ def answers_in(lines: list[str]) -> list[str]:
 def test_long_answers_are_cut_to_the_part_that_changed() -> None:
     words = "word " * 100
     old, new = answers_in(told([answered("x", text=f"{words}old {words}")], [answered("x", text=f"{words}new")]))
-    assert old == f"- …{words[-60:]}old {words[:176]}…"
-    assert new == f"+ …{words[-60:]}new"
+    assert old == f"- …{'word ' * 11}old {'word ' * 35}word …"[: len(old) - 1] + "…"
+    assert len(old) == 240 + len("- ")
+    assert new == f"+ …{'word ' * 11}new"
     short = told([answered("x", text="old " + words)], [answered("x", text="")])
-    assert answers_in(short) == [f"- old {words[:236]}…", "+ "]
+    assert answers_in(short) == [f"- old {words[:235]}…", "+ "]
     call = {"function": {"name": "find", "arguments": "{}"}}
     calls = told([answered("x", text="Hm.", tool_calls=(call,))], [answered("x", text="", tool_calls=(call,))])
     assert answers_in(calls) == [r"- Hm.\ncalls find({})", "+ calls find({})"]

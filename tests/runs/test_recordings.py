@@ -98,7 +98,6 @@ def test_a_recording_of_another_request_is_an_error(live_project: MakeLiveProjec
             f"{RECORDING_PATH} has none of its hash",
             "The nearest recorded request differs in:",
             "@@ request.messages[[]1[]].content @@",
-            "    - role: user",
             "-     content: c0",
             "+     content: changed",
             RECORD_CASE,

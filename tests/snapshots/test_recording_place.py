@@ -156,8 +156,7 @@ def test_a_request_that_is_not_recorded_is_compared_with_the_nearest(place: Plac
         "snapshots/test_it.recording.yaml has none of its hash\n\n"
     )
     diff = (
-        "The nearest recorded request differs in:\n@@ request.text @@\n  request:\n"
-        "-   text: something else\n+   text: two <date>"
+        "The nearest recorded request differs in:\n@@ request.text @@\n-   text: something else\n+   text: two <date>"
     )
     assert str(caught.value) in {
         begin + diff + TO_RECORD,
