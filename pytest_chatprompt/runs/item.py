@@ -277,10 +277,6 @@ class EvalItem(pytest.Function):
         """The file of its snapshot; need not exist."""
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
-    def valid_case(self) -> EvalCase:
-        """The case, with its variables filled in."""
-        return self.case.render()
-
     def warn(self, warning: Warning) -> None:
         """Issue a warning at the line of the message or option that it is about, else at that of the case."""
         position = self._position_of(warning)
