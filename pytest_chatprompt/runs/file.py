@@ -6,7 +6,7 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from pytest_chatprompt.cases.lint import find_literal_template
 from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval_file
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
-from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
+from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.text.files import find_agentv_file
@@ -194,41 +194,55 @@ class EvalFile(pytest.Module):
         """The items of a case; its id and labels without parameters are added to the names."""
         options = self.config.stash[options_key]
         requested = case.written.provider if isinstance(case.written, EvalCase) else None
-        row_id = case.row_id
         is_list = isinstance(requested, tuple) and options.provider is None
         names = requested if isinstance(requested, tuple) else (requested,)
-        self._register_markers(case.tags)
+        for tag in case.tags:
+            if tag not in self._shared.markers:
+                # `--strict-markers` accepts every tag that is used.
+                self._shared.markers.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+        base = node_name(case.id)
         for name in names if is_list else names[:1]:
             provider_name = options.provider or name or options.default_provider
-            without_name = self._templates(provider_name, in_id=False)
-            with_name = self._templates(provider_name, in_id=is_list, has_row=row_id is not None)
-            self._names.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
-            # The label has the provider's name as it is, while pytest escapes it in ids.
-            for template, unnamed in zip(with_name, without_name, strict=True):
-                parameters = getattr(_callspec(unnamed), "id", None)
-                label = "-".join(filter(None, (provider_name, row_id, parameters)))
-                yield self._item(case, provider_name, template, label=label, row_id=row_id)
+            self._names.append((case.id, "-".join(filter(None, (provider_name, case.row_id)))))
+            in_front = "-".join(filter(None, (provider_name if is_list else None, case.row_id)))
+            for template in self._templates(provider_name):
+                callspec = callspec_with(template, node_name(in_front))
+                parameters = template.callspec._idlist[1:]
+                item = EvalItem.from_parent(
+                    self,
+                    name=base if callspec is None else f"{base}[{callspec.id}]",
+                    originalname=base,
+                    callobj=run_case,
+                    callspec=callspec,
+                    # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a
+                    # fixture.
+                    fixtureinfo=template._fixtureinfo,
+                    case=case,
+                    provider_name=provider_name,
+                    # As it is, while pytest escapes it in ids.
+                    label="-".join(filter(None, (provider_name, case.row_id, *parameters))),
+                    response_fixtures=response_fixtures(template),
+                    snapshot_folder=self.snapshot_folder,
+                )
+                for tag in case.tags:
+                    item.add_marker(tag)
+                yield item
 
-    def _templates(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
-        """The templates of a case, at least one.
+    def _templates(self, provider_name: str) -> list[pytest.Function]:
+        """The templates of the cases of a provider, at least one.
 
         Cases that go through the same provider have the same combinations of parameters, and so have the files of one
-        folder, where the same fixtures apply. So pytest is asked once for each folder and provider. The name of the
-        provider is part of the node id where the case has several, and that of the row where it has rows.
+        folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
         """
         known = self._templates_owner.stash.setdefault(_templates_key, {})
-        key = (provider_name, in_id, has_row)
-        if key not in known:
-            # In this order, in front of all other parameters.
-            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
-            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
-            without_provider = self._make_templates(in_front, [*in_front])
+        if provider_name not in known:
+            without_provider = self._make_templates()
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make_templates(in_front, [*in_front, self.provider_fixture(provider_name)])
-            more, less = map(_callspec, (with_provider[0], without_provider[0]))
-            is_parametrized = more is not None and (less is None or len(more.params) > len(less.params))
-            known[key] = with_provider if is_parametrized else without_provider
-        return known[key]
+            with_provider = self._make_templates(self.provider_fixture(provider_name))
+            more, less = (len(templates[0].callspec.params) for templates in (with_provider, without_provider))
+            known[provider_name] = with_provider if more > less else without_provider
+        return known[provider_name]
 
     @cached_property
     def _templates_owner(self) -> pytest.Collector:
@@ -243,47 +257,15 @@ class EvalFile(pytest.Module):
         has_others = any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
         return self if self.own_markers or has_others or self.parent is None else self.parent
 
-    def _make_templates(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
+    def _make_templates(self, *fixture_names: str) -> list[pytest.Function]:
         """Let pytest collect a copy of the test function that uses more fixtures."""
         name = run_case.__name__
         function = FunctionType(run_case.__code__, run_case.__globals__, name)
         function.__dict__.update(
-            __test__=True,
-            pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
-            parameters_in_front=in_front,
+            __test__=True, pytestmark=[pytest.mark.usefixtures(ITEM_PARAMETER, *fixture_names).mark]
         )
         setattr(self.obj, name, function)
         return list(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function))
-
-    def _register_markers(self, tags: Iterable[str]) -> None:
-        """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
-        for tag in tags:
-            if tag not in self._shared.markers:
-                self._shared.markers.add(tag)
-                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
-
-    def _item(
-        self, case: LoadedCase, provider_name: str, template: pytest.Function, *, label: str, row_id: str | None
-    ) -> EvalItem:
-        base = node_name(case.id)
-        callspec = callspec_of_row(template, None if row_id is None else node_name(row_id))
-        item = EvalItem.from_parent(
-            self,
-            name=base if callspec is None else f"{base}[{callspec.id}]",
-            originalname=base,
-            callobj=run_case,
-            callspec=callspec,
-            # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a fixture.
-            fixtureinfo=template._fixtureinfo,
-            case=case,
-            provider_name=provider_name,
-            label=label,
-            response_fixtures=response_fixtures(template),
-            snapshot_folder=self.snapshot_folder,
-        )
-        for tag in case.tags:
-            item.add_marker(tag)
-        return item
 
 
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
@@ -303,25 +285,19 @@ def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
     return case._replace(tags=tuple(tag for tag in case.tags if tag not in unusable), written=error)
 
 
-_Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
-_templates_key: Final = pytest.StashKey[_Templates]()
+_templates_key: Final = pytest.StashKey[dict[str, list[pytest.Function]]]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
-def _callspec(template: pytest.Function) -> Any:
-    """The parameters of a template; `None` for no parameters, for which pytest has no public name."""
-    return getattr(template, "callspec", None)
-
-
-def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
-    """The parameters of a template, with the name of a row in their id; `None` for no parameters."""
-    callspec = _callspec(template)
-    if row_name is None:
-        return callspec
+def callspec_with(template: pytest.Function, in_front: str) -> Any:
+    """The parameters of an item: those of its template, and in front the provider and the row; `None` for none."""
+    callspec = template.callspec
+    parameters = {**callspec.params, ITEM_PARAMETER: in_front}
+    if not in_front:
+        del parameters[ITEM_PARAMETER]
     # Not public: asking pytest for each row would make another item for it, and take as long again.
-    names = [row_name if name == ROW_PARAMETER else name for name in callspec._idlist]
-    # Reports of other plugins tell the items of rows apart by their parameters.
-    return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
+    names = [*filter(None, [in_front]), *callspec._idlist[1:]]
+    return replace(callspec, params=parameters, _idlist=names) if parameters else None
 
 
 def response_fixtures(template: pytest.Function) -> tuple[str, ...]:

@@ -83,10 +83,8 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 
-# The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
-PROVIDER_PARAMETER: Final = "_eval_provider_name"
-# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
-ROW_PARAMETER: Final = "_eval_row"
+# The parameter that stands first in a node id: the provider of a case that has several, and the row.
+ITEM_PARAMETER: Final = "_eval_item"
 RESPONSE_FIXTURE: Final = "eval_response"
 # What every item uses and few projects override, in an order in which none needs a later one; and syrupy's, of which
 # `eval_snapshot` needs only the first of a folder.
@@ -201,7 +199,7 @@ class EvalItem(pytest.Function):
     ) -> None:
         super().__init__(fixtureinfo=fixtureinfo, **kwargs)
         self.response_fixtures = response_fixtures
-        later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
+        later = {ITEM_PARAMETER, *response_fixtures, *((RESPONSE_FIXTURE,) if response_fixtures else ())}
         # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
         self.fixturenames = [name for name in self.fixturenames if name not in later]
         self.case = case

@@ -19,7 +19,7 @@ import pytest
 from pytest_chatprompt.errors import EvalFileWarning
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.file import EvalFile
-from pytest_chatprompt.runs.item import EvalItem
+from pytest_chatprompt.runs.item import ITEM_PARAMETER, EvalItem
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -69,11 +69,9 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Put the provider of a case with several, and its row, into the ids of its items, before other parameters."""
-        parameters = getattr(metafunc.function, "parameters_in_front", None)
-        if parameters and isinstance(metafunc.definition.parent, EvalFile):
-            for name, value in parameters.items():
-                metafunc.parametrize(name, [value])
+        """Keep a place in the ids of eval items for the provider of a case with several, and its row."""
+        if isinstance(metafunc.definition.parent, EvalFile):
+            metafunc.parametrize(ITEM_PARAMETER, [ITEM_PARAMETER])
 
     def pytest_collection_finish(self) -> None:
         """Warn about what is probably a mistake in an eval file."""
