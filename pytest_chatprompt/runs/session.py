@@ -7,6 +7,7 @@ for none of its hooks.
 from __future__ import annotations
 
 import difflib
+import pickle
 import re
 import warnings
 from collections import defaultdict
@@ -112,13 +113,14 @@ class EvalSession:
             if self.network.late and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
-                data = self.unused_snapshots.facts.as_data()
-                self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
+                found = (self.unused_snapshots.facts, self.network.late)
+                self.config.workeroutput["chatprompt"] = pickle.dumps(found)
 
-    def merge_worker(self, output: dict[str, Any]) -> None:
+    def merge_worker(self, output: bytes) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
-        self.unused_snapshots.facts.merge(output)
-        self.network.late += map(tuple, output["late"])
+        facts, late = pickle.loads(output)  # noqa: S301 - it comes from a process of this run
+        self.unused_snapshots.facts.merge(facts)
+        self.network.late += late
 
 
 def _warn_of_files(shared: SharedByRun) -> None:
