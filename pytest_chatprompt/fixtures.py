@@ -27,17 +27,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NO_COMMAND: Final = """\
-the provider 'cli' has no command; write the one of your agent into conftest.py:
-
-    import pytest
-
-    from pytest_chatprompt import CLIProvider
-
-    @pytest.fixture(scope="session")
-    def cli_provider():
-        return CLIProvider(["my-agent", "--task", "{prompt_file}"])
-"""
+_NO_COMMAND: Final = (
+    "the provider 'cli' has no command; write the one of your agent into conftest.py, in a fixture cli_provider of the "
+    'session: return CLIProvider(["my-agent", "--task", "{prompt_file}"])'
+)
 
 
 def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T:
@@ -45,9 +38,7 @@ def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T
     __tracebackhide__ = True
     from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
-    if not isinstance(request.node, EvalItem):
-        return make()
-    value: T = request.node.once(name, make)
+    value: T = request.node.once(name, make) if isinstance(request.node, EvalItem) else make()
     return value
 
 
@@ -143,7 +134,6 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
 
     capture = OwnCodeCapture(request, session.redactor, session.network.tell)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
-    capture.start()
     return capture.api
 
 

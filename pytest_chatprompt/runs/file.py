@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +18,12 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.lint import find_literal_template
-from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval_file
-from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
+from pytest_chatprompt.cases.loader import LoadedCase, load_eval_file
+from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
-from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
@@ -54,13 +54,10 @@ class EvalFile(pytest.Module):
     """An eval file, collected as a module whose functions are its cases.
 
     Attributes:
+        node_ids: those of its items.
         unresolved: those of items whose provider has no fixture: its name may be a mistake.
+        is_complete: whether each of its cases is valid.
     """
-
-    node_ids: frozenset[str] = frozenset()
-    unresolved: frozenset[str] = frozenset()
-    stems: tuple[str, ...] = ()
-    is_complete: bool = False
 
     @classmethod
     def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
@@ -107,9 +104,6 @@ class EvalFile(pytest.Module):
         written = list({case.id: case.written for case in cases if isinstance(case.written, EvalCase)}.values())
         literal = find_literal_template(written)
         self._shared.file_warnings += [] if literal is None else [literal]
-        for case in written:
-            for tag in case.tags:
-                self._shared.tags[tag] = self._shared.tags.get(tag, (0, case))[0] + 1, case
         self._names: list[tuple[str, str]] = []
         items = [item for case in cases for item in self._items(case)]
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
@@ -118,45 +112,22 @@ class EvalFile(pytest.Module):
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
         names = {item.provider_name for item in items}
-        unknown = {name for name in names if not self._has_fixture(self.provider_fixture(name))}
-        self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
+        is_known = {name: self._has_fixture(self.provider_fixture(name)) for name in names}
+        self.unresolved = frozenset(item.nodeid for item in items if not is_known[item.provider_name])
         self.stems = tuple(stems.values())
         self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
-        self._warn_of_default_target(written)
         return items
-
-    def _warn_of_default_target(self, cases: Iterable[EvalCase]) -> None:
-        """Warn if AgentV would send cases that name no provider to another one than this run, and nobody has chosen."""
-        options, root = self.config.stash[options_key], self.config.rootpath
-        case = next((case for case in cases if case.provider is None), None)
-        is_chosen = options.provider is not None or self.config.getini("chatprompt_provider")
-        if case is None or is_chosen or find_agentv_file("targets.yaml", self.path.parent, root) is None:
-            return
-        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
-
-        default = Targets.of(self.config).describe_default(self.path.parent, options.default_provider)
-        if default:
-            position = case.origin.position_of_provider(DEFAULT_TARGET) or case.origin.position
-            text = (
-                f"AgentV would send the cases that name no other target to {default}, but they are sent to "
-                f"{options.default_provider}; set the ini value chatprompt_provider to {DEFAULT_TARGET!r}, which is "
-                f"that target, or to {options.default_provider!r}"
-            )
-            self._shared.file_warnings.append(Diagnostic(case.origin.shown_path, *position, text))
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
-        fixture_name = f"{name}_provider"
-        if self._has_fixture(fixture_name):
-            return fixture_name
-        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+        if not self._has_fixture(f"{name}_provider"):
+            from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
 
-        try:
-            target = Targets.of(self.config).find(name, self.path.parent)
-        except EvalFileError:
-            # Each case that asks for it reports it.
-            return fixture_name
-        return fixture_name if target is None else f"{target.provider}_provider"
+            # Each case that asks for an invalid one reports it.
+            with suppress(EvalFileError):
+                target = Targets.of(self.config).find(name, self.path.parent)
+                name = name if target is None else target.provider
+        return f"{name}_provider"
 
     def _has_fixture(self, name: str) -> bool:
         # Pytest has no public way to ask which fixtures apply to a node before the node is set up.
@@ -168,9 +139,14 @@ class EvalFile(pytest.Module):
         return snapshot_stems(tuple(dict.fromkeys(self._names)))
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
+        folder, by_stem = self.path.parent, self._shared.files_by_stem
+        if folder not in by_stem:
+            by_stem[folder] = defaultdict(list)
+            for path in sorted(folder.iterdir()):
+                by_stem[folder][normalized_name(path.stem)].append(path)
         others = [
             path.name
-            for path in self._files_of_same_stem()
+            for path in by_stem[folder][normalized_name(self.path.stem)]
             if path != self.path
             and (is_eval_file(path, patterns, self.config.rootpath) or path.suffix in (".py", ".pyi"))
             and path.is_file()
@@ -178,17 +154,8 @@ class EvalFile(pytest.Module):
         if others:
             raise self.CollectError(
                 f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
-                f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+                f"{self.snapshot_folder.relative_to(folder).as_posix()}; rename one of them"
             )
-
-    def _files_of_same_stem(self) -> list[Path]:
-        """The files of this folder with the same name and another extension; each folder is listed once."""
-        folder, by_stem = self.path.parent, self._shared.files_by_stem
-        if folder not in by_stem:
-            by_stem[folder] = defaultdict(list)
-            for path in sorted(folder.iterdir()):
-                by_stem[folder][normalized_name(path.stem)].append(path)
-        return by_stem[folder][normalized_name(self.path.stem)]
 
     def _items(self, case: LoadedCase) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to the names."""
@@ -307,13 +274,9 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
         definitions = template._fixtureinfo.name2fixturedefs
         users: set[str] = set()
         more = {RESPONSE_FIXTURE}
-        while more:
+        while not more <= users:
             users |= more
-            more = {
-                name
-                for name, overrides in definitions.items()
-                if name not in users and any(users & set(definition.argnames) for definition in overrides)
-            }
+            more = {name for name, each in definitions.items() if any(users & {*one.argnames} for one in each)}
         template.stash[_response_fixtures_key] = tuple(
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )

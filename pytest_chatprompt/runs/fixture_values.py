@@ -78,11 +78,10 @@ def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     fixture_name = f"{name}{_SUFFIX}"
     try:
         provider: Provider = request.getfixturevalue(fixture_name)
+        return provider
     except pytest.FixtureLookupError as error:
         if error.argname != fixture_name:
             raise
-    else:
-        return provider
     from pytest_chatprompt.runs.agentv_providers import provider_of_target  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 

@@ -19,7 +19,6 @@ from pytest_chatprompt.options import (
     collected_key,
     crashed_key,
     options_key,
-    provider_named_on_command_line,
     snapshot_dirname,
     snapshot_folders_key,
 )
@@ -119,19 +118,17 @@ class UnusedSnapshots:
         """Note which cases were selected, and all tests of each module of which some were."""
         # No test has run yet, so a failure is a file that could not be collected.
         self.facts.flags |= {"incomplete"} if session.testsfailed else set()
-        for item in session.items:
-            if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
-                self._files.add(item.parent)
-                self.facts.senders.add(item.nodeid)
-            elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                self.facts.senders.add(item.nodeid)
         selected = set(session.items)
+        cases = {item for item in selected if isinstance(item, EvalItem)}
+        self._files = {case.parent for case in cases}
+        own = (item for item in selected if not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())))
+        self.facts.senders |= {item.nodeid for item in (*cases, *own)}
         collected = self.config.stash.get(collected_key, [])
-        collectors = {collector for collector, _ in collected}
-        within_files = [nodes for collector, nodes in collected if isinstance(collector, pytest.File | pytest.Class)]
+        collectors = {collector for collector, *_ in collected}
+        within_files = [nodes for collector, _, nodes in collected if isinstance(collector, pytest.File | pytest.Class)]
         tests = [node for nodes in within_files for node in nodes if node not in collectors]
         self.facts.flags |= set() if selected.issuperset(tests) else {"partial"}
-        modules = {item.path for item in selected if not isinstance(item, EvalItem)}
+        modules = {item.path for item in selected - cases}
         # Where the command line names a test, pytest looks into no other class.
         modules -= {node.path for node in tests if not isinstance(node, pytest.Item)}
         for test in tests:
@@ -145,11 +142,11 @@ class UnusedSnapshots:
         elif report.failed or report.skipped:
             # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
             self.facts.not_passed.add(report.nodeid)
-        uses = getattr(report, "chatprompt_uses", None)
-        if uses is not None:
-            self.facts.asserted.update(uses.get("asserted", ()))
-            self.facts.sent |= uses.get("sent", {})
-            self.facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
+        uses = getattr(report, "chatprompt_uses", {})
+        self.facts.asserted.update(uses.get("asserted", ()))
+        self.facts.sent |= uses.get("sent", {})
+        if "replayed" in uses:
+            self.facts.replayed.setdefault(report.nodeid, {}).update(uses["replayed"])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -180,16 +177,15 @@ class UnusedSnapshots:
         # The hook of `plugin` around this one restores what the user has set.
         self.config.option.disable_unused_snapshots = is_disabled
         if not hasattr(self.config, "workeroutput") and not is_disabled:
-            # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
-            if not _is_shard(self.config):
+            # What one shard of pytest-split does not use, another may use: `merge` looks at the reports of all.
+            if not self._is_set("splits"):
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
-        names_provider = provider_named_on_command_line(self.config)
-        for file in self._files if not names_provider else ():
+        for file in self._files if not self._options.names_provider else ():
             if file.is_complete:
                 unused = unused_snapshots(sorted(file.snapshot_folder.glob("*.yaml")), file.stems)
                 gone = gone_snapshots(unused, file.stems_without_parameters()) if unused else []
@@ -201,7 +197,7 @@ class UnusedSnapshots:
                 files = files_of_tests(folder, [SnapshotStems.of(session).find(item) for item in tests])
                 needed = frozenset(item.nodeid for item in tests)
                 self.facts.uses[tests[0].nodeid.partition("::")[0]] = _Uses(folder, needed, files)
-        if not names_provider:
+        if not self._options.names_provider:
             folders = self.config.stash.get(snapshot_folders_key, [])
             self.facts.orphans |= set(filter(self._is_orphan, folders))
 
@@ -341,11 +337,6 @@ class UnusedSnapshots:
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
-
-
-def _is_shard(config: pytest.Config) -> bool:
-    """Whether pytest-split (`--splits`) or pytest-shard (`--num-shards`) gave this run a part of the tests."""
-    return bool(config.getoption("splits", None)) or (config.getoption("num_shards", None) or 1) > 1
 
 
 def _pronoun(number: int) -> str:
