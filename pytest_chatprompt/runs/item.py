@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
-    from pytest_chatprompt.runs.file import EvalFile
     from pytest_chatprompt.snapshots.diff import Comparison
 
 
@@ -180,7 +179,6 @@ class EvalItem(pytest.Function):
         grading: gets its answer; `None` but while it is graded.
     """
 
-    parent: EvalFile
     snapshot_stem: str
     awaits_answer = False
     answers: CaseAnswers | None = None

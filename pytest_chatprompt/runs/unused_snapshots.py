@@ -120,7 +120,7 @@ class UnusedSnapshots:
         self.facts.flags |= {"incomplete"} if session.testsfailed else set()
         selected = set(session.items)
         cases = {item for item in selected if isinstance(item, EvalItem)}
-        self._files = {case.parent for case in cases}
+        self._files = {case.parent for case in cases if isinstance(case.parent, EvalFile)}
         own = (item for item in selected if not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())))
         self.facts.senders |= {item.nodeid for item in (*cases, *own)}
         collected = self.config.stash.get(collected_key, [])
