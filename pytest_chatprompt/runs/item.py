@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import LoadedCase
 from pytest_chatprompt.errors import (
     APIConnectionError,
