@@ -872,7 +872,8 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 
 
 def test_every_fixture_and_option_is_in_the_reference() -> None:
-    fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
+    defined = r"^(?:def )?(\w+)(?:\(| = _built_in\()"
+    fixtures = re.findall(defined, Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
     assert len(public) == len(PROVIDERS) + 9
     for name in public:

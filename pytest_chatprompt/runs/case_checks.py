@@ -18,7 +18,7 @@ from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
 from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -112,7 +112,7 @@ class CaseChecks:
         """The records of what the checks said so far."""
         from pytest_chatprompt.results.records import check_result  # noqa: PLC0415 - most cases pass, and none asks
 
-        with_place = self.item.config.stash.get(all_results_key, False)
+        with_place = self.item.config.stash[options_key].keeps_results
         return tuple(check_result(graded, self.case, with_place=with_place) for graded in self.graded)
 
     def failure(self) -> CheckFailedError | CheckError | None:

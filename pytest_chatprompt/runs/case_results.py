@@ -16,7 +16,7 @@ import pytest
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MaskError, SnapshotError
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answers import case_section, check_line
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, ResponseResult, SnapshotResult
@@ -50,7 +50,7 @@ _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.Sta
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
     """Put the record of a test into its report, if it is needed."""
-    is_told = report.failed or item.config.stash.get(all_results_key, False)
+    is_told = report.failed or item.config.stash[options_key].keeps_results
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
@@ -239,7 +239,7 @@ def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str 
 def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
     """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
     capture = OwnCodeCapture.of(item)
-    if capture is None or capture.masks is None:
+    if capture is None or not item.config.stash[options_key].keeps_results:
         return None
     try:
         sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
@@ -272,7 +272,7 @@ def _snapshot(
     # Most cases are what their snapshots say.
     from pytest_chatprompt.reports.review import change_cost  # noqa: PLC0415
 
-    keeps = item.config.stash.get(all_results_key, False)
+    keeps = item.config.stash[options_key].keeps_results
     stored_data, sent_data = _data(stored), _data(sent)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),

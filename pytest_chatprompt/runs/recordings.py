@@ -28,10 +28,10 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
     return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
 
 
-def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
+def place_of_test(item: pytest.Item, masks: Masks) -> RecordingPlace:
     """Where the recording of an ordinary test is."""
     stem = SnapshotStems.of(item.session).find(item)
-    return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
+    return recording_place(item, checked_snapshot_folder(item), stem, masks)
 
 
 def find_unusable(response: ProviderResponse) -> ProviderError | None:

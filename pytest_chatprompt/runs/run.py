@@ -12,7 +12,7 @@ from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, SnapshotError
-from pytest_chatprompt.options import Options, all_results_key, options_key
+from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
 from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -138,7 +138,7 @@ class CaseRun:
         judge = () if self.judging is None else self.judging.previews
         data = self.masks.apply(snapshot_data(self.exchange, item.provider_name, item.config.rootpath, judge))
         self._refuse_secrets(data)
-        if item.config.stash.get(all_results_key, False):
+        if self.options.keeps_results:
             notes = notes_of(item)
             notes.exchange, notes.data = self.exchange, data
         if not self.options.show:

@@ -271,6 +271,13 @@ def test_a_key_without_effect_is_warned_about_once_for_a_file(run: Run) -> None:
     )
 
 
+def test_under_xdist_a_key_without_effect_is_warned_about_once(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO + "    rubrics: [{description: polite}]\n"})
+    run.update("-W", "ignore")
+    result = run("-n", "2", "-W", "default")
+    assert len([line for line in result.outlines if "EvalFileWarning: " in line]) == 1
+
+
 def test_an_invalid_case_is_a_setup_error_of_that_case_only(run: Run) -> None:
     run.write(
         {

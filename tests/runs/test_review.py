@@ -453,8 +453,9 @@ import json
 from pathlib import Path
 
 import pytest
-from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.options import options_key
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     WANTED
 
@@ -479,7 +480,7 @@ def test_a_passing_test_has_no_record_unless_a_report_wants_it(run: Run) -> None
     run.update()
     run()
     assert records(run) == {}
-    run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
+    run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[options_key].keeps_results = True")})
     run().assert_outcomes(passed=4)
     found = records(run)
     assert list(found) == [
@@ -507,7 +508,7 @@ def test_a_passing_test_has_no_record_unless_a_report_wants_it(run: Run) -> None
     assert (own["path"], own["line"], own["snapshot"]["state"]) == ("test_own.py", 6, "same")
 
 
-@pytest.mark.parametrize("wanted", ["pass", "config.stash[all_results_key] = True"])
+@pytest.mark.parametrize("wanted", ["pass", "config.stash[options_key].keeps_results = True"])
 def test_a_failing_test_has_a_record_of_its_changes(shop: Run, wanted: str) -> None:
     shop.write({"conftest.py": RECORDS.replace("WANTED", wanted)})
     shop()
@@ -526,7 +527,12 @@ def test_a_failing_test_has_a_record_of_its_changes(shop: Run, wanted: str) -> N
 
 
 def test_a_record_holds_no_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run.write({"a.eval.yaml": HELLO, "conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": RECORDS.replace("WANTED", "config.stash[options_key].keeps_results = True"),
+        }
+    )
     run.update()
     path = run.path / "__snapshots__/a.eval/hello[openai].yaml"
     path.write_text(path.read_text().replace("hello", "my-secret-0123456789abcdef"))
@@ -551,7 +557,7 @@ def test_a_case_that_cannot_be_sent_has_a_record_with_the_place_of_its_error(run
 
 @pytest.mark.parametrize("keeps_requests", [False, True])
 def test_the_record_of_a_live_run_has_the_answer(live_project: MakeLiveProject, keeps_requests: bool) -> None:
-    wanted = "config.stash[all_results_key] = True" if keeps_requests else "pass"
+    wanted = "config.stash[options_key].keeps_results = True" if keeps_requests else "pass"
     run = live_project(1, conftest=RECORDS.replace("WANTED", wanted))
     records(run)
     run("--chatprompt-live").assert_outcomes(passed=1)
@@ -582,7 +588,7 @@ def test_tests_that_fail_for_something_else_have_records_without_changes(run: Ru
     run.write({"a.eval.yaml": HELLO, "test_it.py": UNCOMPARED})
     run("--snapshot-update")
     (run.path / "__snapshots__/a.eval/hello[openai].yaml").write_text("{broken")
-    run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
+    run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[options_key].keeps_results = True")})
     run().assert_outcomes(failed=4)
     found = records(run)
     broken = found.pop("a.eval.yaml::hello")

@@ -156,8 +156,8 @@ def test_a_new_case_says_how_its_snapshot_is_written(run: Run) -> None:
         [
             "evals/a.eval.yaml:3:5: case 'hello': what is sent to gemini has no snapshot yet",
             "There is no evals/__snapshots__/a.eval/hello[[]gemini[]].yaml.",
-            "To write it, for review: pytest evals/a.eval.yaml::hello -o 'chatprompt_files=[*].eval.yaml'"
-            " --chatprompt-provider gemini --snapshot-update",
+            "To write it, for review: pytest evals/a.eval.yaml::hello --chatprompt-provider gemini"
+            " -o 'chatprompt_files=[*].eval.yaml' --snapshot-update",
         ]
     )
     assert run.snapshots() == []
