@@ -55,7 +55,7 @@ class AzureProvider(OpenAIProvider):
     rules = (
         *OPENAI_RULES,
         about_media("image-count", _LIMITS, message_rules.too_many("image", 50)),
-        Rule("api-version", _VERSIONS, option_rules.effort_missing),
+        Rule("api-version", _VERSIONS, option_rules.missing_in_version),
     )
     # Users choose the names of deployments, so these say nothing about the model.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}

@@ -62,6 +62,7 @@ class OllamaProvider(CompatibleProvider):
     rules = (
         about_calls("tool-result-content", _SOURCE, message_rules.results_without_content),
         about_definitions("tool-choice-ignored", _SOURCE, option_rules.choices_ignored),
+        about_definitions("custom-tool", _SOURCE, option_rules.custom_tools_misread),
         Rule("option-ignored", _SOURCE, option_rules.options_ignored),
     )
 

@@ -23,6 +23,7 @@ from pytest_chatprompt.apis.preflight import (
     about_definitions,
     told,
 )
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
-# Azure's first API version with a reasoning effort.
-_EFFORT_SINCE: Final = "2024-12-01-preview"
 # The settings of eval files that a body has under another name.
 _SETTING_NAMES: Final = {"topP": "top_p"}
 
@@ -93,13 +92,27 @@ def too_many_stops(limit: int) -> RuleFunction:
     )
 
 
-# Azure's v1 API has no date in its version.
-effort_missing: Final = _once(
-    lambda request: request.body.get("reasoning_effort") is not None and (request.api_version or "v1") < _EFFORT_SINCE,
-    *("settings", "reasoning_effort"),
-    text="{request.vendor}'s API version {request.api_version} has no reasoning_effort; "
-    f"use {_EFFORT_SINCE} or later, or the v1 API (api_version=None)",
-)
+@told("{vendor} takes a custom tool for a function without a name; write a function")
+def custom_tools_misread(request: PreflightInput) -> Iterator[Found]:
+    """Custom tools, for an API that takes every tool for a function."""
+    return ((("tools", index), {}) for index, tool in enumerate(request.tools) if tool["type"] == "custom")
+
+
+@told("{vendor}'s API version {version} has no {what}; use {later}the v1 API (api_version=None)")
+def missing_in_version(request: PreflightInput) -> Iterator[Found]:
+    """What the dated version of Azure's API does not have yet; its v1 path, which has no date, has all of it."""
+    version = request.api_version or "v1"
+    custom = next((("tools", index) for index, tool in enumerate(request.tools) if tool["type"] == "custom"), None)
+    audio = next((message for message in request.prompt for media in message.media if media.kind == "audio"), None)
+    effort = ("settings", "reasoning_effort") if request.body.get("reasoning_effort") is not None else None
+    uses: tuple[tuple[ChatMessage | RuleLocation | None, str, str], ...] = (
+        (effort, "reasoning_effort", "2024-12-01-preview"),
+        (audio, "audio", "2025-01-01-preview"),
+        (custom, "custom tools", ""),
+    )
+    for place, what, since in uses:
+        if place is not None and version[:1].isdecimal() and (not since or version < since):
+            yield place, {"version": version, "what": what, "later": f"{since} or later, or " if since else ""}
 
 
 def _removed_from_versions(name: str, in_words: str) -> RuleFunction:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.errors import MissingSettingError, ProviderError, UnknownProviderError
+from pytest_chatprompt.cases.loader import DEFAULT_TARGET
+from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.text.files import find_agentv_file
@@ -58,6 +59,24 @@ class Targets:
             self._known[key] = file.read(name)
             SharedByRun.of(self.config).file_warnings += self._known[key].ineffective
         return self._known[key]
+
+    def describe_default(self, folder: Path, provider: str) -> str:
+        """What AgentV's target `default` says, if that is not just a provider; `""` if it is, or there is none."""
+        try:
+            file = self.file(folder)
+        except EvalFileError:
+            # Each case that asks for a target of it reports it.
+            return ""
+        if file is None or DEFAULT_TARGET not in file.nodes:
+            return ""
+        try:
+            target = file.read(DEFAULT_TARGET)
+        except EvalFileError as error:
+            return f"the target 'default' ({error})"
+        model = target.settings.get("model") or target.agent.get("model")
+        if target.provider == provider and not (target.settings or target.agent or target.api_version):
+            return ""
+        return f"{target.provider}{f' with the model {model}' if model else ''} ({target.place})"
 
     def configure(self, provider: Provider, target: Target, folder: Path) -> Provider:
         """A provider with what a target says about it; the same again for the same provider.

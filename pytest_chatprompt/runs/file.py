@@ -18,12 +18,13 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.lint import find_literal_template
-from pytest_chatprompt.cases.loader import LoadedCase, load_eval_file
-from pytest_chatprompt.errors import EvalFileError, SnapshotError
+from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval_file
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
+from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
@@ -116,7 +117,31 @@ class EvalFile(pytest.Module):
         self.unresolved = frozenset(item.nodeid for item in items if not is_known[item.provider_name])
         self.stems = tuple(stems.values())
         self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
+        self._warn_of_default_target(written)
         return items
+
+    def _warn_of_default_target(self, cases: Iterable[EvalCase]) -> None:
+        """Warn if AgentV would send cases that name no provider to another one than this run, and nobody has chosen."""
+        options = self.config.stash[options_key]
+        case = next((case for case in cases if case.provider is None), None)
+        is_chosen = options.provider is not None or self.config.getini("chatprompt_provider")
+        if (
+            case is None
+            or is_chosen
+            or find_agentv_file("targets.yaml", self.path.parent, self.config.rootpath) is None
+        ):
+            return
+        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+
+        default = Targets.of(self.config).describe_default(self.path.parent, options.default_provider)
+        if default:
+            position = case.origin.position_of_provider(DEFAULT_TARGET) or case.origin.position
+            text = (
+                f"AgentV would send the cases that name no other target to {default}, but they are sent to "
+                f"{options.default_provider}; set the ini value chatprompt_provider to {DEFAULT_TARGET!r}, which is "
+                f"that target, or to {options.default_provider!r}"
+            )
+            self._shared.file_warnings.append(Diagnostic(case.origin.shown_path, *position, text))
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""

@@ -180,6 +180,60 @@ def default(fields: str) -> str:
     return f"targets:\n  - {{name: default, {fields}}}\n"
 
 
+CHOICE = "but they are sent to openai; set the ini value chatprompt_provider to 'default', which is that target, or to 'openai'"
+FIRST = "AgentV would send the cases that name no other target to"
+
+
+@pytest.mark.parametrize(
+    ("targets", "sent_to"),
+    [
+        pytest.param(default("provider: azure"), "azure (.agentv/targets.yaml:2:5)", id="another provider"),
+        pytest.param(
+            default("provider: openai, model: gpt-x"),
+            "openai with the model gpt-x (.agentv/targets.yaml:2:5)",
+            id="another model",
+        ),
+        pytest.param(
+            default("use_target: x"),
+            "the target 'default' (.agentv/targets.yaml:2:5: the target 'default' must name its 'provider')",
+            id="a target that cannot be read",
+        ),
+    ],
+)
+def test_a_default_target_that_is_not_what_is_sent_is_told_once_a_file(run: Run, targets: str, sent_to: str) -> None:
+    case = "input_messages: [{role: user, content: hello}]"
+    cases = f"target: default\nevalcases:\n  - {{id: a, {case}}}\n  - {{id: b, {case}}}\n  - {{id: c, provider: gemini, {case}}}"
+    ini = "[pytest]\nfilterwarnings = default\n"
+    run.write({".agentv/targets.yaml": targets, "a.eval.yaml": cases, "b.eval.yaml": HELLO, "pytest.ini": ini})
+    result = run.update()
+    result.assert_outcomes(passed=4, warnings=2)
+    result.stdout.fnmatch_lines(
+        [
+            f"*a.eval.yaml:1: EvalFileWarning: {FIRST} {sent_to}, {CHOICE}",
+            f"*b.eval.yaml:*: EvalFileWarning: {FIRST} {sent_to}, {CHOICE}",
+        ],
+        consecutive=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("targets", "arguments", "ini"),
+    [
+        pytest.param(default("provider: openai, api_key: '${{ K }}'"), [], "", id="the same provider"),
+        pytest.param(TARGETS, [], "", id="no such target"),
+        pytest.param(default("provider: azure"), ["--chatprompt-provider", "openai"], "", id="an option"),
+        pytest.param(default("provider: azure"), [], "chatprompt_provider = openai", id="an ini value"),
+    ],
+)
+def test_a_default_target_is_not_told_where_somebody_has_chosen(
+    run: Run, targets: str, arguments: list[str], ini: str
+) -> None:
+    run.write(
+        {".agentv/targets.yaml": targets, "a.eval.yaml": "target: default" + HELLO, "pytest.ini": f"[pytest]\n{ini}"}
+    )
+    run("--snapshot-update", *arguments).assert_outcomes(passed=1, warnings=0)
+
+
 def test_the_default_target_itself_can_be_the_default_provider(run: Run) -> None:
     ini = "[pytest]\nchatprompt_provider = default"
     run.write(

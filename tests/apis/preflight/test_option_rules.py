@@ -425,6 +425,32 @@ def test_settings(provider: ChatProvider, settings: dict[str, Any], findings: li
 CUSTOM: dict[str, Any] = {"type": "custom", "name": "run"}
 
 
+def test_an_older_version_of_azure_has_no_audio_and_no_custom_tools() -> None:
+    sound = ChatMessage("user", ("Listen", Media("audio", "a.mp3", "audio/mpeg", b"ID3")), number=1)
+    found = [
+        (
+            "api-version",
+            1,
+            "Azure OpenAI's API version 2024-10-21 has no audio; use 2025-01-01-preview or later, or the v1 API "
+            "(api_version=None)",
+        ),
+        (
+            "api-version",
+            ("tools", 0),
+            "Azure OpenAI's API version 2024-10-21 has no custom tools; use the v1 API (api_version=None)",
+        ),
+    ]
+    assert findings_of(AZURE, sound, tools=[CUSTOM]) == found
+    (custom,) = findings_of(AzureProvider(api_version="2025-04-01-preview"), sound, tools=[CUSTOM])
+    assert custom[1] == ("tools", 0)
+    assert findings_of(AzureProvider(api_version=None), sound, tools=[CUSTOM]) == []
+
+
+def test_ollama_reads_a_custom_tool_as_a_function() -> None:
+    text = "Ollama takes a custom tool for a function without a name; write a function"
+    assert findings_of(OllamaProvider(), tools=[tool("a"), CUSTOM]) == [("custom-tool", ("tools", 1), text)]
+
+
 @pytest.mark.parametrize("provider", [ANTHROPIC, BedrockProvider()], ids=lambda provider: provider.vendor)
 def test_schemas_that_allow_more_properties_are_refused_where_all_are_strict(provider: ChatProvider) -> None:
     inner = OBJECT | {"properties": {"x": {"type": "object", "properties": {}}}}
