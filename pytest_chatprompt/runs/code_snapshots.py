@@ -155,9 +155,12 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none."""
     # What only runs, and not what collects, needs.
     from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
     item = request.node
     root = item.config.rootpath
+    # Invalid ones are an error of the set-up.
+    parsed = Masks.from_mapping(masks)
     shared = SharedByRun.of(item.config)
     if snapshot is None:
         # For each folder the first one: syrupy looks for unused snapshots of others where each is made.
@@ -169,7 +172,6 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
         return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
     # An eval item has no late differences.
     from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
-    from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
     # The names that the extension asks the item of an assertion for.
     names: Any = item
@@ -179,7 +181,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     item.stash[assertions_key] = assertions
     context = AssertionContext(
         root,
-        prepare=partial(_prepare, item=item, masks=Masks.from_mapping(masks)),
+        prepare=partial(_prepare, item=item, masks=parsed),
         revision=shared.revision,
         compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),

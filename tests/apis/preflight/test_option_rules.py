@@ -21,6 +21,7 @@ from pytest_chatprompt import (
     ProviderRequest,
 )
 from pytest_chatprompt.apis.option_rules import choices_without_tools
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
