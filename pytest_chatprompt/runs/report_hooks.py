@@ -128,8 +128,9 @@ class ReportHooks:
         """Remove the secrets from a report of this plugin, in the process that made it, before others show it."""
         if report.nodeid not in self._node_ids:
             return
-        if report.longrepr is None and not changes_texts(list(vars(report).values()), self._clean):
-            # So it is with most reports, and to make data of each takes long.
+        # To make data of each report takes long, and most hold little. What the keywords say, the node id says too.
+        values = [value for name, value in vars(report).items() if name != "keywords"]
+        if report.longrepr is None and not changes_texts(values, self._clean):
             return
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
         clean = map_texts(data, self._clean)
