@@ -36,18 +36,8 @@ def _modules() -> dict[str, str]:
     import ast  # noqa: PLC0415 - most runs use no public name
 
     loader: Any = __spec__.loader
-    try:
-        # The loader reads it from an archive too.
-        text = loader.get_data(str(Path(__file__).with_name("public_names.py")))
-    except (AttributeError, OSError):
-        # The package is installed without its source.
-        module = import_module(f"{__name__}.public_names")
-        return dict.fromkeys(filter(_is_public, vars(module)), module.__name__)
+    # The loader reads it from an archive too.
+    text = loader.get_data(str(Path(__file__).with_name("public_names.py")))
     imports = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
     names = ((alias.name, str(node.module)) for node in imports for alias in node.names)
     return {name: module for name, module in names if module != "__future__"}
-
-
-def _is_public(name: str) -> bool:
-    # pytest's assertion rewriting adds names such as `@py_builtins`.
-    return name.isidentifier() and name[0] != "_" and name != "annotations"

@@ -18,8 +18,7 @@ from pytest_chatprompt.snapshots.revision import RevisionError
 from pytest_chatprompt.wording import count, visible, visible_line
 
 OK: Final = 0
-WORSE: Final = 1
-UNUSED: Final = 1
+FAILED: Final = 1
 _ERRORS: Final = (ReportError, MergeError, RevisionError, OSError, UnicodeDecodeError)
 # What argparse exits with.
 USAGE_ERROR: Final = 2
@@ -115,7 +114,7 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
         options.page.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(options.page.absolute(), render_page(after, comparison))
         lines += ["", f"wrote {options.page}"]
-    return lines, WORSE if comparison.of_kind("worse") else OK
+    return lines, FAILED if comparison.of_kind("worse") else OK
 
 
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
@@ -134,7 +133,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     is_failure = not (options.only_warns or all(is_recording(Path(name)) for name in unused))
     lines = [f"wrote {path}: {counts}" for path in options.outputs]
     lines += [*unused_lines(unused), *unsettled_lines(unsettled_files(run.snapshots))]
-    return lines, UNUSED if is_failure else OK
+    return lines, FAILED if is_failure else OK
 
 
 def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:

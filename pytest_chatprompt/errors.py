@@ -45,6 +45,9 @@ from dataclasses import dataclass
 
 from pytest_chatprompt.wording import about_message, visible
 
+# The keys and indexes that lead to a value.
+Location = tuple[str | int, ...]
+
 
 class _Shown:
     """What is shown by its text, which may hold what others wrote: no control characters, no commands to CI."""
@@ -125,7 +128,7 @@ class PayloadError(ProviderError):
             as `"settings", "seed"`; empty if it is not about one.
     """
 
-    def __init__(self, reason: str, *, message_number: int | None = None, location: tuple[str | int, ...] = ()) -> None:
+    def __init__(self, reason: str, *, message_number: int | None = None, location: Location = ()) -> None:
         self.reason = reason
         self.message_number = message_number
         self.location = location
@@ -281,12 +284,7 @@ class PayloadWarning(_Shown, UserWarning):
 
     # With defaults, since pytest-xdist makes the warning again from its text alone.
     def __init__(
-        self,
-        text: str,
-        *,
-        rule: str = "",
-        message_number: int | None = None,
-        location: tuple[str | int, ...] = (),
+        self, text: str, *, rule: str = "", message_number: int | None = None, location: Location = ()
     ) -> None:
         self.rule = rule
         self.message_number = message_number

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import pytest
-
-T = TypeVar("T")
 
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.formats` writes them.
@@ -41,31 +39,18 @@ def parse_allowed_secret(pattern: str) -> re.Pattern[str]:
         ) from None
 
 
-def parse_allowed_host(host: str) -> str:
-    """A host that tests may reach, in lower case."""
-    if re.search(r"[/:@\s]", host.removeprefix("[").removesuffix("]")) and not re.fullmatch(r"[\da-fA-F:]+", host):
-        raise pytest.UsageError(
-            f"chatprompt_allowed_hosts: {host!r} is not a host; "
-            "write names or addresses without scheme, port and path, such as files.example"
-        )
-    return host.lower()
+def checked_names(name: str, values: list[str], pattern: str, what: str) -> tuple[str, ...]:
+    """The values of an ini value, of which each is a name of a kind; `what` says which, and how to write it."""
+    for value in values:
+        if not re.fullmatch(pattern, value):
+            raise pytest.UsageError(f"{name}: {value!r} is not {what}")
+    return tuple(values)
 
 
-def parse_placeholders(names: list[str] | None) -> tuple[str, ...] | None:
-    """The names of environment variables, which are none for the word `none`; `None` if the ini value is not there."""
-    for name in names or ():
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise pytest.UsageError(
-                f"chatprompt_placeholders: {name!r} is not the name of an environment variable; "
-                "list names, such as GROQ_API_KEY, without values; or write none"
-            )
-    return None if names is None else () if names == ["none"] else tuple(names)
-
-
-def parse_count(name: str, value: str | None, default: T) -> int | T:
-    """A whole number from 1; the default if there is none."""
+def parse_count(name: str, value: str | None) -> int | None:
+    """A whole number from 1; `None` if there is none."""
     if value is None:
-        return default
+        return None
     if not (value.isdecimal() and int(value)):
         raise pytest.UsageError(f"{name} must be a whole number from 1, but is {value!r}")
     return int(value)
@@ -105,12 +90,15 @@ SCHEMA_NAME: Final = "eval.schema.json"
 # What ordinary tests ask for that have snapshots or recordings.
 OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
 # What a run does only on the word of the snapshots on disk.
-_SENDING_OR_WRITING: Final = {
-    "--snapshot-update": "update_snapshots",
-    "--chatprompt-live": "chatprompt_live",
-    "--chatprompt-replay": "chatprompt_replay",
-    "--chatprompt-remove-unused": "chatprompt_remove_unused",
-}
+_ACTIONS: Final = ("--snapshot-update", "--chatprompt-live", "--chatprompt-replay", "--chatprompt-remove-unused")
+_HOST: Final = (
+    r"[^/:@\s]+|[\da-fA-F:]+",
+    "a host; write names or addresses without scheme, port and path, such as files.example",
+)
+_VARIABLE: Final = (
+    r"[A-Za-z_]\w*",
+    "the name of an environment variable; list names, such as GROQ_API_KEY, without values; or write none",
+)
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 _CONCURRENCY: Final = f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})"
 _PLACEHOLDERS: Final = (
@@ -119,44 +107,34 @@ _PLACEHOLDERS: Final = (
 _BUDGET: Final = "send nothing more in a live run once this much was spent, in US dollars"
 
 
-# A report on all tests, with what they sent, sets it before the first one runs.
-all_results_key: Final = pytest.StashKey[bool]()
-# What each collector of the run has collected, before options and other plugins drop any of it.
-collected_key: Final = pytest.StashKey[list[tuple[pytest.Collector, list[pytest.Item | pytest.Collector]]]]()
+# Each collector of the run, its report, and what it has collected, before options and other plugins drop any of it.
+Collected = tuple[pytest.Collector, pytest.CollectReport, list[pytest.Item | pytest.Collector]]
+collected_key: Final = pytest.StashKey[list[Collected]]()
 # The folders in folders of snapshots that the run has come to.
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
 
 
-# The options: what follows `--chatprompt-`, the name of its value, of which a flag has none, and the help.
-_OPTIONS: Final = (
-    ("provider", "NAME", "send every case through this provider instead of the one in its file"),
-    ("live", None, "send requests to the real APIs; each is compared with its snapshot first"),
-    ("concurrency", "N", _CONCURRENCY),
-    ("repeat", "N", "how often each case is sent in a live run, whatever its file says"),
-    ("budget-usd", "X", _BUDGET),
-    ("record", None, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
+_FLAG: Final = {"action": "store_true"}
+# The options: what follows `--chatprompt-`, how they are parsed, and the help.
+_OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
+    ("provider", {"metavar": "NAME"}, "send every case through this provider instead of the one in its file"),
+    ("live", _FLAG, "send requests to the real APIs; each is compared with its snapshot first"),
+    ("concurrency", {"metavar": "N"}, _CONCURRENCY),
+    ("repeat", {"metavar": "N"}, "how often each case is sent in a live run, whatever its file says"),
+    ("budget-usd", {"metavar": "X"}, _BUDGET),
+    ("record", _FLAG, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
+    ("replay", _FLAG, "use recorded replies; with --chatprompt-live, record those that are missing"),
+    ("against", {"metavar": "REF"}, "compare with the snapshots of a git revision: what this branch changes"),
+    ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
+    ("schema", _FLAG, "print the JSON Schema of eval files, for editors, and collect nothing"),
+    ("show", _FLAG, "print what is sent, as a conversation and as it is, and compare nothing"),
     (
-        "replay",
-        None,
-        "use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
+        "report",
+        {"metavar": "PATH", "action": "append", "default": []},
+        f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated",
     ),
-    (
-        "against",
-        "REF",
-        "compare with the snapshots of a git revision in place of those on disk: what this branch changes",
-    ),
-    (
-        "remove-unused",
-        None,
-        "remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
-    ),
-    ("schema", None, "print the JSON Schema of eval files, for editors, and collect nothing"),
-    ("show", None, "print what is sent, as a conversation and as it is, and compare nothing"),
-)
-_REPORT: Final = (
-    f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated"
 )
 # The ini values: what follows `chatprompt_`, the type, the default, and the help.
 _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
@@ -166,19 +144,9 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("judge", None, None, "the provider that llm_rubric asks (default: that of chatprompt_provider)"),
     ("judge_template", None, None, "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder"),
     ("files", "args", _FILE_PATTERNS, f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})"),
-    (
-        "guideline_patterns",
-        "linelist",
-        None,
-        "globs of the files that are guidelines, for eval files that have none of their own",
-    ),
+    ("guideline_patterns", "linelist", None, "globs of guidelines, for eval files that have none of their own"),
     ("system_prompt", None, None, "the system prompt of cases that set none"),
-    (
-        "allowed_secrets",
-        "linelist",
-        [],
-        "regular expressions of texts that are not secrets, and may stand in a snapshot",
-    ),
+    ("allowed_secrets", "linelist", [], "regular expressions of texts that are not secrets, and may be in snapshots"),
     ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
     ("placeholders", "args", None, _PLACEHOLDERS),
 )
@@ -187,12 +155,8 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("chatprompt", "evals of chat prompts")
-    for name, metavar, text in _OPTIONS:
-        dest = f"chatprompt_{name.replace('-', '_')}"
-        settings = {"action": "store_true"} if metavar is None else {"metavar": metavar}
-        group.addoption(f"--chatprompt-{name}", dest=dest, help=text, **settings)
-    report: dict[str, Any] = {"dest": "chatprompt_reports", "metavar": "PATH", "action": "append", "default": []}
-    group.addoption("--chatprompt-report", help=_REPORT, **report)
+    for name, settings, text in _OPTIONS:
+        group.addoption(f"--chatprompt-{name}", dest=f"chatprompt_{name.replace('-', '_')}", help=text, **settings)
     for name, kind, default, text in _INI_VALUES:
         parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
@@ -205,6 +169,7 @@ class Options:
 
     Attributes:
         provider: the provider that the command line names for every case; `None` if it names none.
+        names_provider: whether the command line names one, with the option or with an override of the ini value.
         default_provider: the provider of cases that name none.
         judge: the provider that judges.
         judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
@@ -219,6 +184,7 @@ class Options:
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         reports: the files of reports to write, absolute.
+        keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
@@ -228,8 +194,8 @@ class Options:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        provider: str | None = config.getoption("chatprompt_provider")
-        if provider is not None and not provider.strip():
+        self.provider: str | None = config.getoption("chatprompt_provider")
+        if self.provider is not None and not self.provider.strip():
             from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
             raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
@@ -241,38 +207,43 @@ class Options:
             raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
         self.against: str | None = config.getoption("chatprompt_against")
         if self.against is not None:
-            _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
+            _check_alone(config, "--chatprompt-against only compares", _ACTIONS)
         if self.show:
-            others = {"--chatprompt-against": "chatprompt_against", "--chatprompt-report": "chatprompt_reports"}
-            _check_alone(config, "--chatprompt-show only prints what is sent", _SENDING_OR_WRITING | others)
-        self.provider = provider
+            others = (*_ACTIONS, "--chatprompt-against", "--chatprompt-report")
+            _check_alone(config, "--chatprompt-show only prints what is sent", others)
+        overrides = config.getoption("override_ini") or ()
+        is_overridden = any(override.startswith("chatprompt_provider=") for override in overrides)
+        self.names_provider = self.provider is not None or is_overridden
         self.default_provider: str = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
         self.judge: str = config.getini("chatprompt_judge") or self.default_provider
         self.judge_template: str | None = config.getini("chatprompt_judge_template") or None
-        self.concurrency = parse_count(*option_or_ini(config, "concurrency"), DEFAULT_CONCURRENCY)
+        self.concurrency = parse_count(*option_or_ini(config, "concurrency")) or DEFAULT_CONCURRENCY
         self.budget_usd = resolve_budget_usd(config) if self.live else None
         # Nothing is sent where pytest only collects.
         self.estimates = bool(self.live and config.option.collectonly)
         self.live = self.live and not self.estimates
-        self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"), None)
-        self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports"))
+        self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"))
+        self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
+        self.keeps_results = self.show or bool(self.reports)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
-        self.guideline_patterns: tuple[str, ...] | None = (
-            tuple(config.getini("chatprompt_guideline_patterns") or ()) or None
-        )
+        patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
+        self.guideline_patterns = tuple(patterns) if patterns else None
         self.system_prompt: str | None = config.getini("chatprompt_system_prompt")
         self.allowed_secrets = tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets")))
-        self.allowed_hosts = tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts")))
-        self.placeholders = parse_placeholders(config.getini("chatprompt_placeholders"))
+        hosts = checked_names("chatprompt_allowed_hosts", config.getini("chatprompt_allowed_hosts"), *_HOST)
+        self.allowed_hosts = tuple(map(str.lower, hosts))
+        names: list[str] | None = config.getini("chatprompt_placeholders")
+        names = [] if names == ["none"] else names
+        self.placeholders = None if names is None else checked_names("chatprompt_placeholders", names, *_VARIABLE)
 
 
 options_key: Final = pytest.StashKey[Options]()
 
 
-def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
+def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> None:
     """Refuse options that make no sense beside another one."""
-    for option, name in others.items():
-        if config.getoption(name, False):
+    for option in others:
+        if config.getoption(option, False):
             raise pytest.UsageError(f"{text}: remove {option}")
 
 
@@ -281,22 +252,11 @@ def snapshot_dirname(config: pytest.Config) -> str:
     return str(config.getoption("snapshot_dirname", DEFAULT_SNAPSHOT_DIRNAME))
 
 
-def provider_named_on_command_line(config: pytest.Config) -> bool:
-    """Whether the command line names a provider, with the option or with an override of the ini value."""
-    overrides = config.getoption("override_ini") or ()
-    return config.getoption("chatprompt_provider") is not None or any(
-        override.startswith("chatprompt_provider=") for override in overrides
-    )
-
-
 def is_eval_file(path: Path, patterns: Sequence[str], root: Path) -> bool:
     """Whether a file's name says that it is an eval file.
 
-    Args:
-        path: the file.
-        patterns: globs as in pytest's `python_files`: matched with the name, or with the end of the path if they
-            contain a `/`. `**` stands for any number of folders below pytest's root folder, as in `Path.rglob`.
-        root: pytest's root folder.
+    The patterns are globs as in pytest's `python_files`: matched with the name, or with the end of the path if they
+    contain a `/`. `**` stands for any number of folders below pytest's root folder, as in `Path.rglob`.
     """
     return any(
         _end_matches(path, pattern, root) if "/" in pattern else fnmatch(path.name, pattern) for pattern in patterns

@@ -20,7 +20,6 @@ from pytest_chatprompt.options import (
     SCHEMA_NAME,
     Options,
     add_options,
-    all_results_key,
     collected_key,
     crashed_key,
     is_eval_file,
@@ -61,40 +60,30 @@ def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
     options = config.stash[options_key] = Options(config)
     config.addinivalue_line("markers", "thread_unsafe: has no effect any more, as all answers are graded in one thread")
+    is_worker = hasattr(config, "workerinput")
     if options.live or options.replay:
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
-        _register_answers(config)
-    if options.reports:
+    if (options.live or options.replay) and not is_worker:
+        from pytest_chatprompt.reports.run_hooks import AnswerHooks, ProviderComparison  # noqa: PLC0415
+
+        config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
+        if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
+            config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
+    if options.reports and not is_worker:
         from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
-        config.stash[all_results_key] = True
-        if not hasattr(config, "workerinput"):
-            config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+        config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 
-        config.stash[all_results_key] = True
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     if options.against is not None:
         from pytest_chatprompt.runs.shared import SharedByRun  # noqa: PLC0415
 
         SharedByRun.of(config).compare_with_revision(options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
-
-
-def _register_answers(config: pytest.Config) -> None:
-    """Show what a live or replayed run was answered: case by case with `-v`, and by provider at the end."""
-    if hasattr(config, "workerinput"):
-        return
-    from pytest_chatprompt.reports.run_hooks import ProviderComparison  # noqa: PLC0415
-
-    config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
-    if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
-        from pytest_chatprompt.reports.run_hooks import AnswerHooks  # noqa: PLC0415
-
-        config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
@@ -141,8 +130,7 @@ def _explain_names(config: pytest.Config) -> Iterator[str]:
     patterns = config.stash[options_key].file_patterns
     for argument in config.args:
         path = config.invocation_params.dir / argument.partition("::")[0]
-        is_yaml = path.suffix in (".yaml", ".yml") and path.is_file()
-        if is_yaml and not is_eval_file(path, patterns, config.rootpath):
+        if path.suffix in (".yaml", ".yml") and path.is_file() and not is_eval_file(path, patterns, config.rootpath):
             yield (
                 f"{argument}: the name of an eval file matches one of {', '.join(patterns)}; "
                 "rename it, or add a pattern to the ini value chatprompt_files"
@@ -171,7 +159,7 @@ def pytest_make_collect_report(
     """Note what was collected: innermost, so that it sees the tests that `--lf` and other plugins drop here."""
     report = yield
     # A copy: `--lf` takes tests out of the list itself.
-    collector.config.stash.setdefault(collected_key, []).append((collector, list(report.result or ())))
+    collector.config.stash.setdefault(collected_key, []).append((collector, report, list(report.result or ())))
     return report
 
 
@@ -221,26 +209,24 @@ def _holds_written_file(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
+    """In the controller of pytest-xdist, register what the workers of a live run need there."""
     manager = node.config.pluginmanager
-    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.runs.live_workers import LostCases, StopSignal  # noqa: PLC0415
+    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-live-workers"):
+        from pytest_chatprompt.runs.live_workers import LiveWorkers  # noqa: PLC0415
 
-        manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
-        manager.register(LostCases(), "chatprompt-lost-cases")
+        manager.register(LiveWorkers(node.workerinput["testrunuid"]), "chatprompt-live-workers")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """In the controller of pytest-xdist, merge what a worker found about unused snapshots."""
-    if not hasattr(node, "workeroutput"):
+    output = getattr(node, "workeroutput", None)
+    if output is None:
         node.config.stash[crashed_key] = True
-        return
-    output = node.workeroutput.get("chatprompt")
-    if output is not None:
+    elif "chatprompt" in output:
         from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
-        EvalSession.get(node.config).merge_worker(output)
+        EvalSession.get(node.config).merge_worker(output["chatprompt"])
 
 
 class SnapshotFolder(pytest.Directory):

@@ -60,11 +60,6 @@ def about_message(number: int | None, text: str) -> str:
     return text if number is None else f"message {number}: {text}"
 
 
-def message_numbers(numbers: Sequence[int]) -> str:
-    """Messages by their numbers."""
-    return numbered("message", numbers)
-
-
 def numbered(noun: str, numbers: Sequence[int]) -> str:
     """Things by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
     *first, last = map(str, numbers)
@@ -79,6 +74,13 @@ def data_place(path: Iterable[str | int]) -> str:
 def cut(text: str, longest: int) -> str:
     """The beginning of a text, as long as it may be."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def listed(names: Sequence[str], most: int | None, noun: str = "") -> str:
+    """The first of some names, and how many there are more: `a, b and 3 more`, with a noun `a, b and 3 more places`."""
+    hidden = 0 if most is None else max(len(names) - most, 0)
+    more = f" and {count(hidden, f'more {noun}') if noun else f'{hidden} more'}" if hidden else ""
+    return ", ".join(names[:most]) + more
 
 
 def count(number: int, noun: str) -> str:

@@ -132,7 +132,7 @@ class Project:
 
         loaded = load_eval_file(self.write(name, text), self.root)
         if all(isinstance(case.written, EvalCase) for case in loaded):
-            assert schema_problems(parse_yaml(text)[0].data()) == []
+            assert schema_problems(parse_yaml(text).data()) == []
         return tuple(case.render() for case in loaded)
 
     def case(self, body: str, head: str = "") -> EvalCase:

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from pytest_chatprompt.__main__ import main
-from pytest_chatprompt.apis.table import chat_providers
 from pytest_chatprompt.eval_file_check import __file__ as check_file
 from pytest_chatprompt.reports.markdown import LIMIT
+from tests.apis.built_in import chat_providers
 from tests.git_repository import Git, commit_all
 from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
 from tests.server import Reply, Server

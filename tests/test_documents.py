@@ -26,7 +26,7 @@ from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdi
 from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.apis import bedrock
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
-from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, chat_providers, find_api, get_api
+from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, find_api, get_api, get_provider
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -45,6 +45,7 @@ from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
+from tests.apis.built_in import chat_providers
 from tests.apis.sdk_differences import SDK_DIFFERENCES
 from tests.capture.clients.table import CLIENTS
 from tests.git_repository import Git, commit_all, git
@@ -786,23 +787,26 @@ def test_parametrized_cases_are_named_as_the_page_says(run: Run) -> None:
 # --- tables are complete
 
 
+CLASSES = {name: get_provider(name) for name in PROVIDERS}
+
+
 def test_the_tables_of_providers_are_the_registry() -> None:
     in_full = {quoted(row[0])[0]: quoted(row[1])[0] for row in table("docs/providers.md", after="# Providers")}
-    assert in_full == {name: provider.__name__ for name, provider in PROVIDERS.items()}
+    assert in_full == {name: provider.__name__ for name, provider in CLASSES.items()}
     assert {quoted(row[0])[0] for row in table("README.md", after="## Providers")} == set(PROVIDERS)
-    assert {provider.__name__ for provider in PROVIDERS.values()} <= set(pytest_chatprompt.__all__)
+    assert {provider.__name__ for provider in CLASSES.values()} <= set(pytest_chatprompt.__all__)
 
 
 def test_the_tables_of_providers_say_what_the_classes_say() -> None:
     rows = {quoted(row[0])[0]: row for row in table("docs/providers.md", after="# Providers")}
-    for name, provider in PROVIDERS.items():
+    for name, provider in CLASSES.items():
         if issubclass(provider, ChatProvider):
             assert quoted(rows[name][3]) == [provider.key_variable]
             assert quoted(rows[name][4]) == [provider().model]
 
 
 def test_every_setting_of_a_provider_is_documented() -> None:
-    for provider in PROVIDERS.values():
+    for provider in CLASSES.values():
         page = "docs/agents.md" if issubclass(provider, AgentProvider) else "docs/providers.md"
         shared = AgentSettings if issubclass(provider, AgentProvider) else ChatProviderArguments
         own = set(inspect.signature(provider.__init__).parameters) - {"self", "settings"}
@@ -815,7 +819,7 @@ def test_where_each_provider_finds_its_base_url_is_documented() -> None:
     documented = {quoted(row[0])[0]: quoted(row[1]) for row in rows}
     more = {
         "AzureProvider": ["AZURE_OPENAI_ENDPOINT"],
-        "BedrockProvider": [*bedrock._URL_VARIABLES, bedrock._IGNORES_URLS],
+        "BedrockProvider": [*bedrock._URL_VARIABLES],
         "OllamaProvider": ["OLLAMA_BASE_URL", "OLLAMA_HOST", "/v1", "http://localhost:11434/v1"],
     }
     assert documented == {
@@ -868,7 +872,8 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 
 
 def test_every_fixture_and_option_is_in_the_reference() -> None:
-    fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
+    defined = r"^(?:def )?(\w+)(?:\(| = _built_in\()"
+    fixtures = re.findall(defined, Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
     assert len(public) == len(PROVIDERS) + 9
     for name in public:

@@ -22,12 +22,12 @@ from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     Part,
-    SentMedia,
     Thought,
     ToolResult,
     as_items,
     as_mapping,
     as_text,
+    first_of,
     json_text,
     read_base64,
     read_call,
@@ -37,7 +37,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import ChatAPI, joined, make_tool_call, named_events, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ERROR_WORDS, EventsAPI, FinishReasons, joined, make_response, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -60,31 +60,26 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 
 def _block(media: Media) -> dict[str, Any]:
-    source = (
-        {"type": "url", "url": media.url}
-        if media.content is None
-        else {"type": "base64", "media_type": media.media_type, "data": media.base64}
-    )
-    return {"type": media.kind, "source": source}
+    if media.content is None:
+        return {"type": media.kind, "source": {"type": "url", "url": media.url}}
+    return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": media.base64}}
 
 
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 
 # `types/output_config_param.py`
-_effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
+_effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "max")
 
 _MESSAGES: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
-_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
 _TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 _TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
 _MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
 _IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
 _NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
 
 
@@ -134,23 +129,13 @@ class AnthropicProvider(BlocksProvider):
     cached_kinds = ("text", "image", "document")
     takes_tool_errors = True
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
-        about_calls("function-name", _TOOL_NAMES, message_rules.function_names(*_NAME)),
+        *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
-        about_definitions("tool-name", _TOOL_NAMES, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOL_NAMES, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOL_NAMES, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
-        # 100 for models with a context of 200,000 tokens.
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 600)),
-        about_media("media-size", _IMAGES, message_rules.too_large("image", 10, "base64")),
-        about_media("media-total", _SIZES, message_rules.too_large_together(32, "base64")),
+        about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
         Rule("merged-turns", _MESSAGES, message_rules.merged_turns),
         Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
-        Rule("prefill-blanks", _BLANKS, message_rules.trailing_blanks_in_prefill),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
         Rule("temperature", _MESSAGES, option_rules.temperature_range(1)),
         Rule("temperature-fixed", ANTHROPIC_SAMPLING, option_rules.temperature_not_accepted),
@@ -182,12 +167,9 @@ class AnthropicProvider(BlocksProvider):
         return Payload(body, split.adjustments)
 
     def _message(self, turn: Turn) -> dict[str, Any]:
-        role = "user" if turn.results else turn.message.role
-        is_text = not turn.results and not turn.message.tool_calls
-        return {
-            "role": role,
-            "content": self.text_or_blocks(turn.message.content) if is_text else self.turn_blocks(turn),
-        }
+        if turn.results or turn.message.tool_calls:
+            return {"role": "user" if turn.results else "assistant", "content": self.turn_blocks(turn)}
+        return {"role": turn.message.role, "content": self.text_or_blocks(turn.message.content)}
 
     @staticmethod
     def call_block(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,51 +205,33 @@ class AnthropicProvider(BlocksProvider):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the thinking; a refusal sets `blocked`."""
-        stop_reason = data.get("stop_reason")
-        return ProviderResponse(
-            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
-            finish_reason=stop_reason,
-            usage=read_usage(data.get("usage")),
-            raw=data,
-            tool_calls=tuple(
-                make_tool_call(block["id"], block["name"], block["input"])
-                for block in data["content"]
-                if block["type"] == "tool_use"
-            ),
-            blocked="refusal" if stop_reason == "refusal" else None,
+        blocks, reason = data["content"], data.get("stop_reason")
+        return make_response(
+            data,
+            "".join(block["text"] for block in blocks if block["type"] == "text"),
+            [(block["id"], block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"],
+            finish_reason=reason,
+            blocked="refusal" if reason == "refusal" else None,
         )
 
 
 def _tool(tool: FunctionTool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        **given(description=tool.description, strict=tool.strict),
-        "input_schema": NO_ARGUMENTS if tool.parameters is None else tool.parameters,
-    }
+    schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
+    return given(name=tool.name, description=tool.description, strict=tool.strict, input_schema=schema)
 
 
-class AnthropicMessages(ChatAPI):
+class AnthropicMessages(EventsAPI):
     """Anthropic's Messages API."""
 
-    price_vendor = "anthropic"
     call_ids = "toolu_{digest}"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "end_turn",
-        "length": "max_tokens",
-        "tool_calls": "tool_use",
-        "content_filter": "refusal",
-    }
+    finish_reasons = FinishReasons("end_turn", "max_tokens", "tool_use", "refusal")
     # `types/shared/` of the package; https://docs.claude.com/en/api/errors
     error_words: ClassVar[Mapping[int, str]] = {
-        401: "authentication_error",
-        403: "permission_error",
-        404: "not_found_error",
+        **ERROR_WORDS,
         408: "timeout_error",
         413: "request_too_large",
-        429: "rate_limit_error",
-        4: "invalid_request_error",
         504: "timeout_error",
         529: "overloaded_error",
         5: "api_error",
@@ -300,9 +264,8 @@ class AnthropicMessages(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `Message`."""
-        content: list[dict[str, Any]] = []
-        if answer.text is not None:
-            content.append({"type": "text", "text": answer.text, "citations": None})
+        text = {"type": "text", "text": answer.text, "citations": None}
+        content: list[dict[str, Any]] = [] if answer.text is None else [text]
         content += [AnthropicProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         return {
             "id": f"msg_{answer.digest[:24]}",
@@ -320,29 +283,41 @@ class AnthropicMessages(ChatAPI):
             },
         }
 
-    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
-        """The events of a message, each with its name."""
-        return named_events(_events(body))
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The events of a message."""
+        begun = {**body, "content": [], "stop_reason": None, "usage": {**body["usage"], "output_tokens": 0}}
+        yield {"type": "message_start", "message": begun}
+        yield {"type": "ping"}
+        for index, block in enumerate(body["content"]):
+            empty, kind, key, text = {**block, "text": ""}, "text_delta", "text", block.get("text")
+            if text is None:
+                empty, kind, key = {**block, "input": {}}, "input_json_delta", "partial_json"
+                text = json_text(block["input"])
+            yield {"type": "content_block_start", "index": index, "content_block": empty}
+            for piece in pieces(text):
+                yield {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}}
+            yield {"type": "content_block_stop", "index": index}
+        ended = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
+        yield {"type": "message_delta", "delta": ended, "usage": body["usage"]}
+        yield {"type": "message_stop"}
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together."""
-        message: dict[str, Any] = {}
-        blocks: dict[int, dict[str, Any]] = {}
+        message: Any = {}
         for event in events:
             match event.get("type"):
                 case "message_start":
-                    message |= event["message"]
-                case "content_block_start":
-                    blocks[event["index"]] = dict(event["content_block"])
-                case "content_block_delta":
-                    piece = {key: value for key, value in event["delta"].items() if key != "type"}
-                    blocks[event["index"]] = joined(blocks[event["index"]], piece)
+                    message = {**event["message"], "content": []}
+                case "content_block_start" | "content_block_delta":
+                    # The type of a delta is not the block's.
+                    block = event.get("content_block") or {**event["delta"], "type": None}
+                    message = joined(message, {"content": [{**block, "index": event["index"]}]})
                 case "message_delta":
-                    message |= {**event["delta"], "usage": {**message["usage"], **event["usage"]}}
-        for block in blocks.values():
+                    message = joined(message, {**event["delta"], "usage": event["usage"]})
+        for block in message["content"]:
             if written := block.pop("partial_json", ""):
                 block["input"] = json.loads(written)
-        return {**message, "content": [*blocks.values()]}
+        return message
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """The body of an error in Anthropic's shape."""
@@ -353,24 +328,6 @@ class AnthropicMessages(ChatAPI):
         """Read `system` and `messages`."""
         sent = as_mapping(body)
         return read_messages(sent.get("system"), sent.get("messages"), _read_block)
-
-
-def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    usage = message["usage"]
-    begun = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
-    yield {"type": "message_start", "message": begun}
-    yield {"type": "ping"}
-    for index, block in enumerate(message["content"]):
-        empty, delta, text = {**block, "text": ""}, ("text_delta", "text"), block.get("text")
-        if text is None:
-            empty, delta, text = {**block, "input": {}}, ("input_json_delta", "partial_json"), json_text(block["input"])
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in pieces(text):
-            yield {"type": "content_block_delta", "index": index, "delta": {"type": delta[0], delta[1]: piece}}
-        yield {"type": "content_block_stop", "index": index}
-    ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
-    yield {"type": "message_delta", "delta": ended, "usage": usage}
-    yield {"type": "message_stop"}
 
 
 def _read_block(block: Any) -> Iterable[Part]:
@@ -397,10 +354,8 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
     match source.get("type"):
         case "base64":
             return read_base64(source.get("data"), source.get("media_type"), kind, title)
-        case "url":
-            return read_url(source.get("url"), kind)
-        case "file":
-            return SentMedia(kind, source=as_text(source.get("file_id")))
+        case "url" | "file":
+            return read_url(first_of(source, "url", "file_id"), kind)
         case "text":
             return as_text(source.get("data"))
         case "content":

@@ -18,7 +18,6 @@ from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_media
 from pytest_chatprompt.apis.reply import Answer, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 
@@ -29,10 +28,6 @@ DEFAULT_API_VERSION: Final = "2024-10-21"
 
 _VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle"
 _LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
-
-
-# Azure answers a part of the type `file` with "This model does not support file content types".
-AZURE_MEDIA: Final[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
 
 
 class AzureProvider(OpenAIProvider):
@@ -54,10 +49,11 @@ class AzureProvider(OpenAIProvider):
     price_vendor = "azure"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
-    media: ClassVar[MediaTable] = AZURE_MEDIA
+    # Azure answers a part of the type `file` with "This model does not support file content types".
+    media: ClassVar[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
     # Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
     rules = (
-        *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+        *OPENAI_RULES,
         about_media("image-count", _LIMITS, message_rules.too_many("image", 50)),
         Rule("api-version", _VERSIONS, option_rules.missing_in_version),
     )
@@ -77,19 +73,13 @@ class AzureProvider(OpenAIProvider):
             raise TypeError(f"{type(self).__name__} takes deployment and endpoint instead of model and base_url")
         check_names(self, settings, ChatSettings)
         check_setting(self, "deployment", deployment, NonEmptyString)
-        super().__init__(
-            model=deployment,
-            base_url=endpoint,
-            max_tokens_parameter=max_tokens_parameter,
-            **settings,
-        )
-        self.deployment = deployment
+        super().__init__(model=deployment, base_url=endpoint, max_tokens_parameter=max_tokens_parameter, **settings)
         self.api_version = api_version
 
-    def use_model(self, model: str) -> None:
-        """Send to another deployment: Azure names models by them."""
-        super().use_model(model)
-        self.deployment = model
+    @property
+    def deployment(self) -> str:
+        """The deployment, by which Azure names the model."""
+        return self.model
 
     def _use_api_version(self, api_version: str) -> None:
         self.api_version = None if api_version == "v1" else api_version
@@ -102,16 +92,11 @@ class AzureProvider(OpenAIProvider):
         """The key and the endpoint."""
         return {**super().placeholders(), cls.endpoint_variable: "https://azure-openai.invalid"}
 
-    @property
-    def base_url(self) -> str:
-        """The endpoint, without a slash at its end."""
-        endpoint = self._base_url or self._variable(self.endpoint_variable)
-        if not endpoint:
-            raise MissingSettingError(
-                f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "
-                f"or pass endpoint to {type(self).__name__}"
-            )
-        return endpoint.rstrip("/")
+    def _configured_url(self) -> str:
+        endpoint = self._variable(self.endpoint_variable)
+        if endpoint is None:
+            raise self._missing("endpoint", self.endpoint_variable, "endpoint")
+        return endpoint
 
     @property
     def target(self) -> str:
@@ -141,8 +126,6 @@ _SEVERITIES = {name: {"filtered": False, "severity": "safe"} for name in ("hate"
 
 class AzureChat(OpenAIChat):
     """Azure OpenAI's chat completions by deployment."""
-
-    price_vendor = "azure"
 
     def api_version(self, request: httpx.Request) -> str | None:
         """The version in the query."""

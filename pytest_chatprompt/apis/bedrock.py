@@ -35,7 +35,7 @@ from pytest_chatprompt.apis.conversation import (
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import ChatAPI, aws_event, joined, make_tool_call, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, aws_event, joined, make_response, pieces
 from pytest_chatprompt.apis.preflight import ModelLimits, Rule, about_calls, about_definitions, about_media
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
@@ -54,7 +54,7 @@ from pytest_chatprompt.apis.vendor_api import (
     write_tools,
 )
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
     ChatPrompt,
@@ -69,7 +69,7 @@ from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.text.json_data import thaw
+from pytest_chatprompt.text.json_data import thaw, value_at
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
@@ -79,18 +79,10 @@ _BLANKS: Final = re.compile(r" {2,}")
 _MAX_NAME_LENGTH: Final = 190
 
 
-def _image(media: Media) -> dict[str, Any]:
-    return {"image": {"format": media.media_type.removeprefix("image/"), "source": {"bytes": media.base64}}}
-
-
-def _document(media: Media) -> dict[str, Any]:
-    document_format = next(name for name, media_type in _DOCUMENTS.items() if media_type == media.media_type)
-    return {"document": {"format": document_format, "name": _document_name(media), "source": {"bytes": media.base64}}}
-
-
-def _audio(media: Media) -> dict[str, Any]:
-    audio_format = "wav" if media.media_type == "audio/wav" else "mp3"
-    return {"audio": {"format": audio_format, "source": {"bytes": media.base64}}}
+def _block(media: Media) -> dict[str, Any]:
+    name = {"name": _document_name(media)} if media.kind == "document" else {}
+    media_format = _FORMATS.get(media.media_type) or media.media_type.rpartition("/")[2]
+    return {media.kind: {"format": media_format, **name, "source": {"bytes": media.base64}}}
 
 
 def _document_name(media: Media) -> str:
@@ -100,23 +92,17 @@ def _document_name(media: Media) -> str:
     return name or media.kind
 
 
-def number_documents(messages: Iterable[dict[str, Any]]) -> None:
+def _number_documents(messages: Iterable[dict[str, Any]]) -> None:
     """Put a number behind the name of each document whose name an earlier one has."""
+    blocks = [as_mapping(block) for message in messages for block in message.get("content", ())]
+    inner = [each for block in blocks for each in (block, *block.get("toolResult", {}).get("content", ()))]
     taken: set[str] = set()
-    for document in (found for message in messages for found in _documents(message.get("content", ()))):
-        name, number = document.get("name", ""), 1
-        while name and document["name"].lower() in taken:
+    for document in (block["document"] for block in inner if "name" in block.get("document", {})):
+        name, number = document["name"], 1
+        while document["name"].lower() in taken:
             number += 1
             document["name"] = f"{name} {number}"
-        taken.add(document.get("name", "").lower())
-
-
-def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for block in blocks:
-        if "document" in block:
-            yield block["document"]
-        if "toolResult" in block:
-            yield from _documents(block["toolResult"]["content"])
+        taken.add(document["name"].lower())
 
 
 # The media types of documents by format; images, audio and videos have their kind in front.
@@ -124,20 +110,17 @@ _DOCUMENTS: Final = {
     "pdf": "application/pdf",
     **{suffix.removeprefix("."): media_type for suffix, (media_type, _) in NAMED_DOCUMENTS.items() if suffix != ".htm"},
 }
+_FORMATS: Final = {**{media_type: name for name, media_type in _DOCUMENTS.items()}, "audio/mpeg": "mp3"}
 
 _OFFLINE_REGION: Final = "us-east-1"
-_REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 _URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
-_IGNORES_URLS: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 # What errors of signed requests name in place of the key.
 _CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
 
 # `OutputConfig` in botocore
-_effort: Final = effort_among(
-    "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
-)
+_effort: Final = effort_among("Amazon Bedrock", "low", "medium", "high", "xhigh", "max")
 
 _CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
@@ -158,8 +141,7 @@ class BedrockProvider(BlocksProvider):
         region: the region of AWS; `None` reads it from the environment variables `AWS_REGION` and `AWS_DEFAULT_REGION`,
             then from the profile.
         base_url: without the path; `None` reads it in a live run from the environment variables
-            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`, then from the profile, unless
-            `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` says not to; without these it is the region's.
+            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`; without these it is the region's.
         settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
             signed with the credentials that the tools of AWS use.
     """
@@ -181,10 +163,10 @@ class BedrockProvider(BlocksProvider):
     }
     name = "bedrock"
     media: ClassVar[MediaTable] = {
-        "image": MediaSupport(_image, roles=("user", "tool")),
-        "document": MediaSupport(_document, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
+        "image": MediaSupport(_block, roles=("user", "tool")),
+        "document": MediaSupport(_block, roles=("user", "tool"), media_types=tuple(_DOCUMENTS.values())),
         # `ToolResultContentBlock` has none.
-        "audio": MediaSupport(_audio),
+        "audio": MediaSupport(_block),
     }
     cached_kinds = ("text", "image", "document", "audio")
     takes_tool_errors = True
@@ -194,22 +176,15 @@ class BedrockProvider(BlocksProvider):
     # using toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include
     # more than 5 documents in a request").
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        *option_rules.block_rules(_TOOLS, _CALLS, _TOOLS, _NAME),
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
-        about_calls("function-name", _CALLS, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _CALLS, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
-        about_media("image-count", _MEDIA, message_rules.too_many("image", 20, "message")),
         about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
         about_media("document-text", _MEDIA, message_rules.documents_without_text),
-        about_media("media-size", _MEDIA, message_rules.too_large("image", 3.75, "bytes")),
-        about_media("document-size", _MEDIA, message_rules.too_large("document", 4.5, "bytes")),
+        about_media("media-size", _MEDIA, message_rules.too_large("image", 3.75)),
+        about_media("document-size", _MEDIA, message_rules.too_large("document", 4.5)),
         Rule("first-turn", _CONVERSE, message_rules.first_turn_not_the_users),
         Rule("alternating-turns", _CONVERSE, message_rules.turns_of_the_same_role),
         Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
@@ -224,11 +199,7 @@ class BedrockProvider(BlocksProvider):
     }
 
     def __init__(
-        self,
-        *,
-        region: str | None = None,
-        base_url: str | None = None,
-        **settings: Unpack[ChatProviderArguments],
+        self, *, region: str | None = None, base_url: str | None = None, **settings: Unpack[ChatProviderArguments]
     ) -> None:
         check_setting(self, "region", region, NonEmptyString | None)
         super().__init__(base_url=base_url, **settings)
@@ -244,28 +215,14 @@ class BedrockProvider(BlocksProvider):
         """
         if current_context().is_offline:
             return self._region or _OFFLINE_REGION
-        variables = [os.environ.get(name) for name in _REGION_VARIABLES]
-        region = next(filter(None, (self._region, *variables)), None) or self._signer.profile_region()
+        in_environment = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        region = self._region or in_environment or self._signer.profile_region()
         if region is None:
-            raise MissingSettingError(
-                f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
-                f"or pass region to {type(self).__name__}"
-            )
+            raise self._missing("region", "AWS_REGION", "region")
         return region
 
-    @property
-    def base_url(self) -> str:
-        """The base URL without a slash at its end."""
-        base_url = self._base_url or self._configured_url() or f"https://bedrock-runtime.{self.region}.amazonaws.com"
-        return base_url.rstrip("/")
-
     def _configured_url(self) -> str:
-        # As `ConfiguredEndpointProvider` of botocore 1.44 (`configprovider.py`).
-        if current_context().is_offline or os.environ.get(_IGNORES_URLS, "").lower() == "true":
-            return ""
-        url = self._url_in(*_URL_VARIABLES)
-        profile = "" if url else self._signer.profile_endpoint()
-        return self._checked_url("endpoint_url of the AWS profile", profile) if profile else url
+        return self._url_in(*_URL_VARIABLES) or f"https://bedrock-runtime.{self.region}.amazonaws.com"
 
     def endpoint_path(self) -> str:
         """The path of the model, which only the path names."""
@@ -292,7 +249,7 @@ class BedrockProvider(BlocksProvider):
                 joined.append(f"{describe_messages([turn.message])}: sent in one turn with the tool results before it")
             else:
                 body["messages"].append(message)
-        number_documents(body["messages"])
+        _number_documents(body["messages"])
         self.settings_body(body)
         return Payload(body, (*split.adjustments, *joined))
 
@@ -336,10 +293,8 @@ class BedrockProvider(BlocksProvider):
         """`toolConfig` with the choice: `auto`, `any` or one tool."""
         read = choose_one(choice, self.vendor, "auto, required")
         if read.mode == "none":
-            raise PayloadError(
-                f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice",
-                location=("tool_choice",),
-            )
+            error = f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice"
+            raise PayloadError(error, location=("tool_choice",))
         wanted: dict[str, Any] = {"any" if read.mode == "required" else "auto": {}}
         return Payload({"toolConfig": {"toolChoice": {"tool": {"name": read.names[0]}} if read.names else wanted}})
 
@@ -355,19 +310,14 @@ class BedrockProvider(BlocksProvider):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
-        blocks = data["output"]["message"]["content"]
-        stop_reason = data.get("stopReason")
-        return ProviderResponse(
-            text="".join(map(_text, blocks)),
-            finish_reason=stop_reason,
-            usage=read_usage(data.get("usage")),
-            raw=data,
-            tool_calls=tuple(
-                make_tool_call(call["toolUseId"], call["name"], call["input"])
-                for block in blocks
-                if (call := block.get("toolUse"))
-            ),
-            blocked=stop_reason if stop_reason in _BLOCKING_REASONS else None,
+        blocks, reason = data["output"]["message"]["content"], data.get("stopReason")
+        calls = [block["toolUse"] for block in blocks if block.get("toolUse")]
+        return make_response(
+            data,
+            "".join(map(_text, blocks)),
+            [(call["toolUseId"], call["name"], call["input"]) for call in calls],
+            finish_reason=reason,
+            blocked=reason if reason in _BLOCKING_REASONS else None,
         )
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
@@ -391,17 +341,11 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
 class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
-    price_vendor = "aws"
     call_ids = "tooluse_{digest}"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "end_turn",
-        "length": "max_tokens",
-        "tool_calls": "tool_use",
-        "content_filter": "content_filtered",
-    }
+    finish_reasons = FinishReasons("end_turn", "max_tokens", "tool_use", "content_filtered")
     error_words: ClassVar[Mapping[int, str]] = {
         401: "UnrecognizedClientException",
         403: "AccessDeniedException",
@@ -460,7 +404,22 @@ class BedrockConverse(ChatAPI):
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message."""
-        return (aws_event(event, data) for event, data in _events(body))
+        message = body["output"]["message"]
+        yield aws_event("messageStart", {"role": message["role"]})
+        for index, block in enumerate(message["content"]):
+            place = {"contentBlockIndex": index}
+            if "toolUse" in block:
+                use = block["toolUse"]
+                start = {"toolUseId": use["toolUseId"], "name": use["name"]}
+                yield aws_event("contentBlockStart", {"start": {"toolUse": start}, **place})
+                for piece in pieces(json_text(use["input"])):
+                    yield aws_event("contentBlockDelta", {"delta": {"toolUse": {"input": piece}}, **place})
+            else:
+                for piece in pieces(block["text"]):
+                    yield aws_event("contentBlockDelta", {"delta": {"text": piece}, **place})
+            yield aws_event("contentBlockStop", place)
+        yield aws_event("messageStop", {"stopReason": body["stopReason"]})
+        yield aws_event("metadata", {"usage": body["usage"], "metrics": body["metrics"]})
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The message, with the texts and the inputs of its blocks put together; each event is under its name."""
@@ -490,33 +449,11 @@ class BedrockConverse(ChatAPI):
 
 def _schema(body: Mapping[str, Any]) -> Any:
     """The schema of the text, which the request gives as JSON text."""
-    wanted = as_mapping(as_mapping(body.get("outputConfig")).get("textFormat"))
-    definition = as_mapping(as_mapping(wanted.get("structure")).get("jsonSchema"))
-    if "schema" not in definition:
-        return None
+    schema = value_at(body, ("outputConfig", "textFormat", "structure", "jsonSchema", "schema"))
     try:
-        return json.loads(definition["schema"])
+        return json.loads(schema)
     except (TypeError, ValueError, RecursionError):
-        return {"type": "object"}
-
-
-def _events(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    message = body["output"]["message"]
-    yield "messageStart", {"role": message["role"]}
-    for index, block in enumerate(message["content"]):
-        place = {"contentBlockIndex": index}
-        if "toolUse" in block:
-            use = block["toolUse"]
-            start = {"toolUseId": use["toolUseId"], "name": use["name"]}
-            yield "contentBlockStart", {"start": {"toolUse": start}, **place}
-            for piece in pieces(json_text(use["input"])):
-                yield "contentBlockDelta", {"delta": {"toolUse": {"input": piece}}, **place}
-        else:
-            for piece in pieces(block["text"]):
-                yield "contentBlockDelta", {"delta": {"text": piece}, **place}
-        yield "contentBlockStop", place
-    yield "messageStop", {"stopReason": body["stopReason"]}
-    yield "metadata", {"usage": body["usage"], "metrics": body["metrics"]}
+        return None if schema is None else {"type": "object"}
 
 
 def _read_block(block: Any) -> Iterable[Part]:

@@ -10,6 +10,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
@@ -106,18 +107,15 @@ class ChatProviderArguments(ChatSettings, total=False):
     api_version: NonEmptyString
 
 
-def check_base_url(where: str, base_url: str) -> None:
-    """Refuse a base URL that no request can be sent to.
-
-    Raises:
-        ValueError: it is not such a URL.
-    """
+def checked_url(where: str, base_url: str, error: type[Exception] = MissingSettingError) -> str:
+    """A base URL as it is, or an error that no request can be sent to it."""
     try:
         url = parsed_url(base_url)
-    except httpx.InvalidURL as error:
-        raise ValueError(f"{where}: {base_url!r} is not a valid URL: {error}") from error
+    except httpx.InvalidURL as invalid:
+        raise error(f"{where}: {base_url!r} is not a valid URL: {invalid}") from None
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")
+        raise error(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")
+    return base_url
 
 
 # Longer texts of an API are cut in errors.
@@ -153,7 +151,7 @@ class ChatProvider(VendorAPI):
         lacking |= set() if self.takes_api_version else {"api_version"}
         check_settings(self, settings, ChatProviderArguments, lacking)
         if base_url is not None:
-            check_base_url(type(self).__name__, base_url)
+            checked_url(type(self).__name__, base_url, ValueError)
         self.model = settings.get("model", self.default_model)
         self.api_version = settings.get("api_version", self.default_api_version)
         self.temperature = settings.get("temperature")
@@ -178,15 +176,7 @@ class ChatProvider(VendorAPI):
     ) -> Self:
         """Copy the provider, with another key, endpoint, API version or settings, as a target of AgentV says.
 
-        Args:
-            settings: by the names of `RequestSettings`; those that the API lacks are an error.
-            api_key: the key; `None` for the provider's own.
-            endpoint: the base URL, or the name of a resource on Azure; `None` for the provider's own.
-            api_version: the version of the API, `v1` on Azure for the path without one; `None` for the provider's own.
-
-        Raises:
-            PayloadError: the API lacks one of the settings.
-            ValueError: the endpoint is not a URL.
+        On Azure the endpoint may be a resource's name, and the version `v1`. A `ValueError` refuses another URL.
         """
         variant = copy.copy(with_settings(self, ProviderRequest(settings=settings)))
         if api_version is not None:
@@ -203,13 +193,15 @@ class ChatProvider(VendorAPI):
             self.api_version = api_version
 
     def _use_endpoint(self, endpoint: str) -> None:
-        check_base_url(type(self).__name__, endpoint)
-        self._base_url = endpoint
+        self._base_url = checked_url(type(self).__name__, endpoint, ValueError)
 
     @property
     def base_url(self) -> str:
         """The base URL without a slash at its end."""
-        return (self._base_url or self._url_in(self.base_url_variable) or self.default_base_url).rstrip("/")
+        return (self._base_url or self._configured_url()).rstrip("/")
+
+    def _configured_url(self) -> str:
+        return self._url_in(self.base_url_variable) or self.default_base_url
 
     @property
     def redacted_base_url(self) -> str:
@@ -224,9 +216,8 @@ class ChatProvider(VendorAPI):
 
     def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
         """Decide which messages are sent (rule E2)."""
-        system_prompt = request.metadata.get("systemPrompt")
-        if system_prompt is None:
-            system_prompt = DEFAULT_SYSTEM_PROMPT
+        said = request.metadata.get("systemPrompt")
+        system_prompt = DEFAULT_SYSTEM_PROMPT if said is None else said
         if request.chat_prompt is None:
             return _legacy_prompt(request, system_prompt)
         if not request.chat_prompt:
@@ -338,28 +329,18 @@ class ChatProvider(VendorAPI):
         deadline = math.inf if total is None else time.monotonic() + total
         error_context = partial(self._error_context, prepared.target)
 
-        def seconds_left() -> float:
-            return min(self.timeout_seconds, max(deadline - time.monotonic(), 0.0))
-
         def send_once() -> ProviderResponse:
-            metered = MeteredTry(prepared, self._minute_limits, cancellation, seconds_left, deadline)
-            # Offline nothing is limited or paid for.
-            begin = seconds_left if current_context().is_offline else metered.begin
+            metered = MeteredTry(prepared, self._minute_limits, cancellation, self.timeout_seconds, deadline)
             try:
-                reply = self._http.post(prepared.url, prepared.content, begin, cancellation)
+                reply = self._http.post(prepared.url, prepared.content, metered.begin, cancellation)
                 response = read_http_reply(reply, self.read_reply, error_context, self._redact)
             except BaseException as error:
                 metered.fail(error)
                 raise
             return metered.finish(response)
 
-        response, retries = send_with_retries(
-            send_once,
-            self._http.shared_pause,
-            cancellation,
-            max_retries=self.max_retries,
-            total_timeout_seconds=self.total_timeout_seconds,
-        )
+        pause = self._http.shared_pause
+        response, retries = send_with_retries(send_once, pause, cancellation, self.max_retries, deadline)
         return response.model_copy(
             update={"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
         )
@@ -382,9 +363,9 @@ class ChatProvider(VendorAPI):
         """The headers that authorize one try of a request; an API whose requests are signed overrides it."""
         return self.credentials()
 
-    def unsigned_request(self, prepared: PreparedRequest) -> httpx.Request:
-        """The request that will be sent, without credentials, and so without a key."""
-        return self._http.unsigned_request(prepared.url, prepared.content)
+    def sent_headers(self, prepared: PreparedRequest) -> dict[str, str]:
+        """The headers that will be sent and change what the model does."""
+        return self._http.sent_headers(prepared.url)
 
     def known_keys(self) -> tuple[str, ...]:
         """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""
@@ -408,15 +389,7 @@ class ChatProvider(VendorAPI):
         """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
         # CI sets a variable that it does not have to an empty text: that counts as not set.
         name = next((name for name in names if not current_context().is_offline and os.environ.get(name)), None)
-        return "" if name is None else self._checked_url(name, os.environ[name])
-
-    @staticmethod
-    def _checked_url(where: str, url: str) -> str:
-        try:
-            check_base_url(where, url)
-        except ValueError as error:
-            raise MissingSettingError(str(error)) from None
-        return url
+        return "" if name is None else checked_url(name, os.environ[name])
 
     def _key(self) -> str:
         if self._api_key is None and not self.key_variable:
@@ -425,16 +398,17 @@ class ChatProvider(VendorAPI):
         if key is None and self.key_is_optional:
             return ""
         if key is None:
-            raise MissingSettingError(
-                f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
-                f"or pass api_key to {type(self).__name__}"
-            )
+            raise self._missing("key", self.key_variable, "api_key")
         if not _HEADER_SAFE.fullmatch(key):
             raise MissingSettingError(
                 f"the key for {self.vendor} contains a space, a line break or another character that an HTTP header "
                 f"cannot contain; check the environment variable {self.key_variable}, or api_key"
             )
         return key
+
+    def _missing(self, what: str, variable: str, argument: str) -> MissingSettingError:
+        where = f"set the environment variable {variable}, or pass {argument} to {type(self).__name__}"
+        return MissingSettingError(f"no {what} for {self.vendor}: {where}")
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
         from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
@@ -473,29 +447,21 @@ class BlocksProvider(ChatProvider):
 
 def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     """Parse the arguments of a tool call, for an API that takes them as data."""
-    arguments: Any
-    try:
+    with suppress(ValueError, RecursionError):
         arguments = json.loads(call.function.arguments)
-    except (ValueError, RecursionError) as error:
-        arguments = error
-    if not isinstance(arguments, dict):
-        raise PayloadError(
-            f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
-            "write one, such as '{}'",
-            message_number=message.number,
-        )
-    return arguments
+        if isinstance(arguments, dict):
+            return arguments
+    raise PayloadError(
+        f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
+        "write one, such as '{}'",
+        message_number=message.number,
+    )
 
 
 def _encode_json(body: dict[str, Any]) -> bytes:
     """Encode a body as compact JSON in UTF-8."""
     try:
         return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError as error:
-        surrogate = ord(error.object[error.start])
-        raise PayloadError(
-            f"the text contains half a character (the surrogate U+{surrogate:04X}), which UTF-8 cannot encode"
-        ) from error
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
@@ -503,8 +469,7 @@ def _encode_json(body: dict[str, Any]) -> bytes:
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
     if not request.question:
         raise PayloadError("the request has neither a chat prompt nor a question")
-    block = block_of_texts(request.guidelines)
-    system = "\n\n".join(text for text in (system_prompt, block) if text)
+    system = "\n\n".join(filter(None, (system_prompt, block_of_texts(request.guidelines))))
     user = ChatMessage("user", request.question)
     return (ChatMessage("system", system), user) if system else (user,)
 

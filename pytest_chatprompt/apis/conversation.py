@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -82,16 +81,6 @@ class ConversationTurn:
     name: str = ""
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts, those of tool results included."""
-        return tuple(part for part in self._content() if isinstance(part, str))
-
-    @property
-    def media(self) -> tuple[SentMedia, ...]:
-        """The images and other files, those of tool results included."""
-        return tuple(part for part in self._content() if isinstance(part, SentMedia))
-
-    @property
     def tool_calls(self) -> tuple[ConversationToolCall, ...]:
         """The calls that the turn makes."""
         return tuple(part for part in self.parts if isinstance(part, ConversationToolCall))
@@ -121,11 +110,6 @@ class Conversation:
     turns: tuple[ConversationTurn, ...] = ()
 
     @property
-    def system(self) -> str:
-        """The system messages, with an empty line between them; `""` for none."""
-        return "\n\n".join(turn.content for turn in self.turns if turn.role == "system")
-
-    @property
     def tool_calls(self) -> tuple[ConversationToolCall, ...]:
         """All calls, in order."""
         return tuple(call for turn in self.turns for call in turn.tool_calls)
@@ -133,59 +117,34 @@ class Conversation:
     def as_prompt(self) -> ChatPrompt:
         """The conversation as messages, for preflight; each has its place as its number.
 
-        Of media that are in the request, only the size is kept: their content is that many zeros.
+        Of media that are in the request, only the size is kept: their content is that many zeros. Gemini's calls need
+        no id: their name is one then.
         """
-        return tuple(_as_message(turn, number) for number, turn in enumerate(_with_call_ids(self.turns), start=1))
+        return tuple(_as_message(turn, number) for number, turn in enumerate(self.turns, start=1))
 
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
-        return write_transcript(
-            [
-                TranscriptTurn(
-                    turn.role,
-                    f"<Error>\n{turn.content}"
-                    if any(result.is_error for result in turn.tool_results)
-                    else turn.content,
-                    tuple((call.name, call.arguments) for call in turn.tool_calls),
-                )
-                for turn in self.turns
-            ]
-        )
-
-
-def _with_call_ids(turns: Iterable[ConversationTurn]) -> Iterator[ConversationTurn]:
-    """The turns with ids for calls without one, as Gemini takes them: a result answers the first of its name."""
-    open_calls: list[ConversationToolCall] = []
-    numbers = count(1)
-
-    def with_id(part: Part) -> Part:
-        if isinstance(part, ConversationToolCall) and not part.id:
-            open_calls.append(replace(part, id=f"call {next(numbers)}"))
-            return open_calls[-1]
-        answered = [call for call in open_calls if isinstance(part, ToolResult) and call.name == part.name]
-        if not (isinstance(part, ToolResult) and not part.call_id and answered):
-            return part
-        open_calls.remove(answered[0])
-        return replace(part, call_id=answered[0].id)
-
-    return (replace(turn, parts=tuple(map(with_id, turn.parts))) for turn in turns)
+        turns = []
+        for turn in self.turns:
+            mark = "<Error>\n" if any(result.is_error for result in turn.tool_results) else ""
+            calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
+            turns.append(TranscriptTurn(turn.role, mark + turn.content, calls))
+        return write_transcript(turns)
 
 
 def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
     results = turn.tool_results
     parts = [part for part in (results[0].parts if results else turn.parts) if isinstance(part, str | SentMedia)]
     content: str | tuple[ContentPart, ...] | None = "\n".join(map(str, parts)) if parts else None
-    if turn.media:
+    if any(isinstance(part, SentMedia) for part in parts):
         content = tuple(_as_media(part) if isinstance(part, SentMedia) else part for part in parts)
-    calls = tuple(
-        ToolCall.model_construct(
-            id=call.id, function=FunctionCall.model_construct(name=call.name, arguments=call.arguments)
-        )
-        for call in turn.tool_calls
-    )
+    calls = []
+    for call in turn.tool_calls:
+        function = FunctionCall.model_construct(name=call.name, arguments=call.arguments)
+        calls.append(ToolCall.model_construct(id=call.id or call.name, function=function))
     role: Any = turn.role
-    call_id = results[0].call_id or None if results else None
-    return ChatMessage(role, content, turn.name or None, calls, call_id, number)
+    call_id = results[0].call_id or results[0].name or None if results else None
+    return ChatMessage(role, content, turn.name or None, tuple(calls), call_id, number)
 
 
 def _as_media(media: SentMedia) -> Media:
@@ -262,16 +221,9 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 
 
 def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
-    """The parts of a tool result; calls and results, which it cannot hold, become text."""
-    parts: list[str | SentMedia | Thought] = []
-    for part in read_parts(value, read):
-        if isinstance(part, ConversationToolCall):
-            parts.append(json_text({"name": part.name, "arguments": part.arguments}))
-        elif isinstance(part, ToolResult):
-            parts.append("\n".join(map(str, part.parts)))
-        else:
-            parts.append(part)
-    return tuple(parts)
+    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
+    parts = read_parts(value, read)
+    return tuple(part if isinstance(part, str | SentMedia | Thought) else json_text(asdict(part)) for part in parts)
 
 
 def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:

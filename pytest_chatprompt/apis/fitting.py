@@ -67,14 +67,12 @@ def _fit_part(part: ContentPart, message: ChatMessage, provider: VendorAPI) -> C
     if isinstance(part, str):
         return part
     reason = _refusal(part, message, provider)
-    if reason and part.place is None:
-        raise PayloadError(reason, message_number=message.number)
-    if reason and part.place is not None:
-        message_number, part_number = part.place
+    if reason:
+        number, part_number = part.place or (message.number, None)
         raise PayloadError(
-            reason if message.role == "raw" else f"part {part_number}: {reason}",
-            message_number=message_number,
-            location=("input_messages", message_number - 1, "content", part_number - 1),
+            reason if part_number is None or message.role == "raw" else f"part {part_number}: {reason}",
+            message_number=number,
+            location=("input_messages", part.place[0] - 1, "content", part.place[1] - 1) if part.place else (),
         )
     if isinstance(part, RawContent):
         return replace(part, by_provider={provider.name: part.by_provider[provider.name]})
@@ -166,12 +164,9 @@ def _with_raw_calls(message: ChatMessage) -> ChatMessage:
         ToolCall(id=call_id or name, function=FunctionCall(name=name, arguments="{}"))
         for call_id, name in _raw_calls(message)
     )
-    return replace(message, role=_role_of(message), tool_calls=(*message.tool_calls, *calls))
-
-
-def _role_of(message: ChatMessage) -> Role:
     role = (raw_message(message) or {"role": message.role}).get("role")
-    return cast("Role", role) if role in ROLES else "assistant"
+    own_role = cast("Role", role) if role in ROLES else "assistant"
+    return replace(message, role=own_role, tool_calls=(*message.tool_calls, *calls))
 
 
 def _raw_calls(message: ChatMessage) -> Iterator[tuple[str | None, str]]:

@@ -25,6 +25,7 @@ from pytest_chatprompt.apis.conversation import (
     as_items,
     as_mapping,
     as_text,
+    first_of,
     json_text,
     kind_of,
     read_base64,
@@ -35,21 +36,15 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.fitting import split_prompt
 from pytest_chatprompt.apis.model_api import (
     ChatAPI,
+    FinishReasons,
     choices,
+    joined_chunks,
     json_bytes,
-    make_tool_call,
+    make_response,
     pieces,
-    read_usage,
     server_sent_event,
 )
-from pytest_chatprompt.apis.preflight import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import (
     Blocks,
@@ -90,21 +85,14 @@ _BLOCKING_REASONS: Final = frozenset(
 )
 
 # `ThinkingLevel` of google-genai
-_effort: Final = effort_among(
-    "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
-)
+_effort: Final = effort_among("Gemini", "minimal", "low", "medium", "high", "xhigh", write=str.upper)
 
 _GENERATE: Final = "https://ai.google.dev/api/generate-content"
 _TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
 _THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
-_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 _SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
-_NAME: Final = (
-    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
-    "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
-)
+_NAME: Final = (r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -")
 
 
 class GeminiProvider(BlocksProvider):
@@ -153,17 +141,9 @@ class GeminiProvider(BlocksProvider):
     takes_tool_errors = True
     takes_json_results = True
     rules = (
-        about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
-        about_calls("tool-result-order", _TOOLS, message_rules.results_out_of_order),
-        about_calls("tool-result-twice", _TOOLS, message_rules.results_given_twice),
+        *option_rules.block_rules(_TOOLS, _GENERATE, _TOOLS, _NAME),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
-        about_calls("function-name", _GENERATE, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _GENERATE, option_rules.tool_names(*_NAME)),
-        about_definitions("tool-name-twice", _TOOLS, option_rules.names_defined_twice),
-        about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
-        about_media("image-count", _IMAGES, message_rules.too_many("image", 3600)),
-        about_media("media-total", _FILES, message_rules.too_large_together(100, "base64")),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),
         Rule("model-alias", _SDK, option_rules.aliases_of_beta),
         Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
@@ -218,9 +198,8 @@ class GeminiProvider(BlocksProvider):
             output = {"error": output}
         elif data is None:
             output = {"result": output}
-        fields = given(id=result.tool_call_id, name=result.name, response=output)
-        parts = [_part(part) for part in content if isinstance(part, Media)]
-        return {"functionResponse": {**fields, "parts": parts} if parts else fields}
+        parts = [_part(part) for part in content if isinstance(part, Media)] or None
+        return {"functionResponse": given(id=result.tool_call_id, name=result.name, response=output, parts=parts)}
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools` with the declarations of all functions."""
@@ -265,19 +244,16 @@ class GeminiProvider(BlocksProvider):
         block_reason = (data.get("promptFeedback") or {}).get("blockReason")
         candidate = {} if block_reason else data["candidates"][0]
         parts = (candidate.get("content") or {}).get("parts") or []
-        finish_reason = candidate.get("finishReason")
-        return ProviderResponse(
-            text="".join(part.get("text", "") for part in parts if not part.get("thought")),
-            finish_reason=finish_reason,
-            usage=read_usage(data.get("usageMetadata")),
-            raw=data,
-            tool_calls=tuple(
-                # Older models send no id with a call.
-                make_tool_call(call.get("id") or call["name"], call["name"], call.get("args") or {})
-                for part in parts
-                if (call := part.get("functionCall"))
-            ),
-            blocked=block_reason or (finish_reason if finish_reason in _BLOCKING_REASONS else None),
+        reason = candidate.get("finishReason")
+        calls = [part["functionCall"] for part in parts if part.get("functionCall")]
+        return make_response(
+            data,
+            "".join(part.get("text", "") for part in parts if not part.get("thought")),
+            # Older models send no id with a call.
+            [(call.get("id") or call["name"], call["name"], call.get("args") or {}) for call in calls],
+            data.get("usageMetadata"),
+            finish_reason=reason,
+            blocked=block_reason or (reason if reason in _BLOCKING_REASONS else None),
         )
 
 
@@ -297,15 +273,9 @@ _NAMED: Final = ("properties", "$defs", "defs", "definitions")
 class GeminiGenerateContent(ChatAPI):
     """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
 
-    price_vendor = "google"
     call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "stop": "STOP",
-        "length": "MAX_TOKENS",
-        "tool_calls": "STOP",
-        "content_filter": "SAFETY",
-    }
+    finish_reasons = FinishReasons("STOP", "MAX_TOKENS", "STOP", "SAFETY")
     # https://ai.google.dev/gemini-api/docs/troubleshooting, https://cloud.google.com/apis/design/errors
     error_words: ClassVar[Mapping[int, str]] = {
         401: "UNAUTHENTICATED",
@@ -355,9 +325,13 @@ class GeminiGenerateContent(ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""
-        parts: Blocks = [] if answer.text is None else [{"text": _unquoted(model_request.body, answer.text)}]
-        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         config = as_mapping(_get(model_request.body, "generationConfig"))
+        text = answer.text
+        if text is not None and _get(config, "responseMimeType") == "text/x.enum":
+            # The value without its quotes.
+            text = text.strip('"')
+        parts: Blocks = [] if text is None else [{"text": text}]
+        parts += [GeminiProvider.call_block(call.id, call.name, call.arguments) for call in answer.tool_calls]
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
         return {
             "candidates": [{**candidate, "index": index} for index in choices(_get(config, "candidateCount"))],
@@ -379,17 +353,8 @@ class GeminiGenerateContent(ChatAPI):
             yield b"]"
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The last chunk, with the first candidate and its parts of all of them."""
-        whole: dict[str, Any] = {}
-        first: dict[str, Any] = {}
-        parts: list[Any] = []
-        for chunk in events:
-            whole |= chunk
-            for candidate in chunk.get("candidates") or ():
-                if candidate.get("index", 0) == 0:
-                    first = candidate
-                    parts += (candidate.get("content") or {}).get("parts") or ()
-        return {**whole, "candidates": [{**first, "content": {"parts": parts}}]}
+        """The chunks put together, with the first candidate."""
+        return joined_chunks(events, "candidates")
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Google's error; in a JSON array, where the reply is one."""
@@ -415,12 +380,10 @@ def _with_role(content: Any) -> Any:
 
 def _schema(body: Mapping[str, Any]) -> Any:
     config = as_mapping(_get(body, "generationConfig"))
-    media_type = _get(config, "responseMimeType")
-    names = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
-    schema = next((found for name in names if (found := _get(config, name)) is not None), None)
+    schema = _get(config, "responseJsonSchema", "_responseJsonSchema", "responseSchema")
     if schema is not None:
         return _with_camel_case(schema)
-    return {"type": "object"} if media_type == "application/json" else None
+    return {"type": "object"} if _get(config, "responseMimeType") == _JSON else None
 
 
 def _with_camel_case(schema: Any) -> Any:
@@ -441,33 +404,22 @@ def _camel_case(key: str) -> str:
     return _SNAKE_CASE.sub(lambda match: match[1].upper(), key)
 
 
-def _get(fields: Mapping[str, Any], name: str) -> Any:
-    """The value of a field, whose name may be in snake case."""
-    return next((value for key, value in fields.items() if value is not None and _camel_case(key) == name), None)
-
-
-def _unquoted(body: Mapping[str, Any], text: str) -> str:
-    """The text of a reply; for the media type `text/x.enum` the value without its quotes."""
-    config = as_mapping(_get(body, "generationConfig"))
-    is_enum = _get(config, "responseMimeType") == "text/x.enum"
-    return text.strip('"') if is_enum else text
+def _get(fields: Mapping[str, Any], *names: str) -> Any:
+    """The value of the first of some fields, whose names may be in snake case."""
+    known = {_camel_case(key): value for key, value in fields.items()}
+    return first_of(known, *names)
 
 
 def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The chunks of a stream, each with a piece of one candidate; the last one of each has its finish reason."""
     for candidate in body["candidates"]:
-        for part in _pieces_of(candidate["content"]["parts"]):
-            yield {**body, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": candidate["index"]}]}
+        place = {"index": candidate["index"]}
+        for part in candidate["content"]["parts"]:
+            inner = [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]
+            for piece in inner:
+                yield {**body, "candidates": [{"content": {"parts": [piece], "role": "model"}, **place}]}
         ended = {"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": candidate["finishReason"]}
-        yield {**body, "candidates": [{**ended, "index": candidate["index"]}]}
-
-
-def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for part in parts:
-        if "text" in part:
-            yield from ({"text": piece} for piece in pieces(part["text"]))
-        else:
-            yield part
+        yield {**body, "candidates": [{**ended, **place}]}
 
 
 def _read_part(part: Any) -> Iterable[Part]:

@@ -8,26 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, told
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, RawContent, content_parts, describe_messages
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, content_parts, describe_messages
 from pytest_chatprompt.text.media_types import MediaKind
 
 
 def _each_message(breaks: Callable[[ChatMessage], bool], text: str) -> RuleFunction:
     return told(text)(lambda request: ((each, {"message": each}) for each in request.prompt if breaks(each)))
-
-
-def _each_call(breaks: Callable[[ToolCall], bool], text: str) -> RuleFunction:
-    @told(text)
-    def find(request: PreflightInput) -> Iterator[Found]:
-        for message in request.prompt:
-            for call in filter(breaks, message.tool_calls):
-                yield message, {"call": call}
-
-    return find
 
 
 def _each_turn(breaks: Callable[[ChatMessage | None, ChatMessage], bool], text: str) -> RuleFunction:
@@ -49,10 +38,6 @@ def _same_role(before: ChatMessage | None, message: ChatMessage) -> bool:
     return before is not None and before.role == message.role != "tool"
 
 
-speaker_names: Final = _each_message(
-    lambda message: message.name is not None and not re.fullmatch(r"[^\s<|\\/>]+", message.name),
-    "{vendor} refuses the name {message.name!r}; a name must have no white space and none of < | \\ / >",
-)
 first_turn_not_the_users: Final = _each_turn(
     lambda before, message: before is None and message.role != "user",
     "{vendor} expects the user to speak first, and this is the {role}'s message; put a user message before it",
@@ -91,58 +76,48 @@ documents_without_text: Final = _each_message(
     lambda message: (
         message.role == "user"
         and any(media.kind == "document" for media in message.media)
-        # What is raw may be a text.
-        and not any(isinstance(part, str | RawContent) for part in content_parts(message.content))
+        and all(isinstance(part, Media) for part in content_parts(message.content))
     ),
     "{vendor} refuses a message with a document and no text; add a text part that says what to do with it",
 )
 
 
-def function_names(pattern: str, allowed: str) -> RuleFunction:
-    """A rule about the names of called functions: a pattern for the whole name, and the same in words."""
-    return _each_call(
-        lambda call: not re.fullmatch(pattern, call.function.name),
-        f"{{vendor}} refuses the function name {{call.function.name!r}}; a name must be {allowed}",
-    )
-
-
 def call_ids(pattern: str, allowed: str) -> RuleFunction:
     """A rule about the ids of calls: a pattern for the whole id, and the same in words."""
-    return _each_call(
-        lambda call: not re.fullmatch(pattern, call.id),
-        f"{{vendor}} refuses the id {{call.id!r}} of a call; an id must be {allowed}",
-    )
+
+    @told(f"{{vendor}} refuses the id {{call.id!r}} of a call; an id must be {allowed}")
+    def find(request: PreflightInput) -> Iterator[Found]:
+        calls = ((message, call) for message in request.prompt for call in message.tool_calls)
+        return ((message, {"call": call}) for message, call in calls if not re.fullmatch(pattern, call.id))
+
+    return find
 
 
-def _prefill(breaks: Callable[[ChatMessage, bool | None], bool], text: str) -> RuleFunction:
+def _prefill(breaks: Callable[[bool | None], bool], text: str) -> RuleFunction:
     """A rule about a final assistant message without calls; `breaks` is told whether the model continues one."""
 
     @told(text)
     def find(request: PreflightInput) -> Iterator[Found]:
         for last in request.turns[-1:]:
-            if last.role == "assistant" and not last.tool_calls and breaks(last, request.limits.prefill):
+            if last.role == "assistant" and not last.tool_calls and breaks(request.limits.prefill):
                 yield last, {}
 
     return find
 
 
 assistant_message_last: Final = _prefill(
-    lambda _, prefill: not prefill,
+    lambda prefill: not prefill,
     "{vendor} expects the last turn from the user or a tool; end with a user message",
 )
 # Of all models but those that are known to continue one.
 prefill_answered: Final = _prefill(
-    lambda _, prefill: not prefill,
+    lambda prefill: not prefill,
     "{vendor} does not continue a final assistant message but answers after it; end with a user message",
 )
 prefill_not_supported: Final = _prefill(
-    lambda _, prefill: prefill is False,
+    lambda prefill: prefill is False,
     "{vendor}'s {model} refuses a final assistant message: it does not continue a prefilled answer; "
     "end with a user message",
-)
-trailing_blanks_in_prefill: Final = _prefill(
-    lambda message, _: message.text != message.text.rstrip(),
-    "{vendor} refuses white space at the end of a final assistant message; remove it",
 )
 
 
@@ -206,18 +181,6 @@ def results_out_of_order(request: PreflightInput) -> Iterator[Found]:
             yield message, {"call_id": message.tool_call_id, "caller": describe_messages([caller])}
 
 
-@told("the call {call_id!r} already has a result; {vendor} takes one for each call")
-def results_given_twice(request: PreflightInput) -> Iterator[Found]:
-    """Tool messages that answer a call which already has a result; calls of Gemini may share their name as id."""
-    for message, results in _calls_and_results(request.turns):
-        unanswered = [call.id for call in message.tool_calls]
-        for result in results:
-            if result.tool_call_id in unanswered:
-                unanswered.remove(result.tool_call_id)
-            else:
-                yield result, {"call_id": result.tool_call_id}
-
-
 def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessage, list[ChatMessage]]]:
     """Each message that makes calls, with the tool messages right after it that answer them."""
     for index, caller in enumerate(turns):
@@ -254,64 +217,30 @@ def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Found]
         yield from ((message, {}) for message in reversed(current) if message.tool_calls)
 
 
-# What a limit is about: the bytes of a file, or its base64 text, which is a third longer.
-Measure = Literal["bytes", "base64"]
-_IN: Final[dict[Measure, str]] = {"bytes": "", "base64": " in base64"}
 _MEGABYTE: Final = 1024 * 1024
 
 
-def too_many(kind: MediaKind, limit: int, where: Literal["request", "message"] = "request") -> RuleFunction:
-    """A rule about the number of media of one kind, in a request or in each message."""
+def too_many(kind: MediaKind, limit: int) -> RuleFunction:
+    """A rule about the number of media of one kind."""
 
-    @told(f"{{vendor}} takes up to {limit} {kind}s in a {where}, and this one has {{count}}; send fewer")
+    @told(f"{{vendor}} takes up to {limit} {kind}s in a request, and this one has {{count}}; send fewer")
     def find(request: PreflightInput) -> Iterator[Found]:
-        for messages in [request.prompt] if where == "request" else [(message,) for message in request.prompt]:
-            found = [message for message, media in _media(messages) if media.kind == kind]
-            if len(found) > limit:
-                yield found[limit], {"count": len(found)}
+        found = [message for message in request.prompt for media in message.media if media.kind == kind]
+        if len(found) > limit:
+            yield found[limit], {"count": len(found)}
 
     return find
 
 
-def too_large(kind: MediaKind, megabytes: float, measure: Measure) -> RuleFunction:
+def too_large(kind: MediaKind, megabytes: float) -> RuleFunction:
     """A rule about the size of each of the media of one kind."""
 
-    @told(
-        f"{{vendor}} takes {kind}s of up to {megabytes:g} MB{_IN[measure]}, and {{source}} has {{size:.1f}} MB; "
-        "make it smaller"
-    )
+    @told(f"{{vendor}} takes {kind}s of up to {megabytes:g} MB, and {{source}} has {{size:.1f}} MB; make it smaller")
     def find(request: PreflightInput) -> Iterator[Found]:
-        for message, media in _media(request.prompt):
-            size = _megabytes(media, measure)
-            if media.kind == kind and size > megabytes:
-                yield message, {"source": media.source or "this one", "size": size}
+        for message in request.prompt:
+            for media in message.media:
+                size = len(media.content or b"") / _MEGABYTE
+                if media.kind == kind and size > megabytes:
+                    yield message, {"source": media.source or "this one", "size": size}
 
     return find
-
-
-def too_large_together(megabytes: float, measure: Measure, kind: MediaKind | None = None) -> RuleFunction:
-    """A rule about the size of all media of a request, or of those of one kind."""
-    what = "files" if kind is None else f"{kind}s"
-
-    @told(
-        f"{{vendor}} takes up to {megabytes:g} MB of {what} in a request, and up to here it has "
-        f"{{total:.1f}} MB{_IN[measure]}; send fewer or smaller ones"
-    )
-    def find(request: PreflightInput) -> Iterator[Found]:
-        total = 0.0
-        for message, media in _media(request.prompt):
-            total += _megabytes(media, measure) if kind in (None, media.kind) else 0
-            if total > megabytes:
-                yield message, {"total": total}
-                return
-
-    return find
-
-
-def _media(messages: Iterable[ChatMessage]) -> Iterator[tuple[ChatMessage, Media]]:
-    return ((message, media) for message in messages for media in message.media)
-
-
-def _megabytes(media: Media, measure: Measure) -> float:
-    length = len(media.content or b"")
-    return (length if measure == "bytes" else (length + 2) // 3 * 4) / _MEGABYTE

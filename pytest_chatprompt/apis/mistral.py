@@ -12,20 +12,25 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
-from pytest_chatprompt.apis.model_api import ModelAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.openai import CompatibleProvider, OpenAIChat, OpenAIProvider, image_part
+from pytest_chatprompt.apis.model_api import FinishReasons, ModelAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.openai import (
+    OPENAI_NAME,
+    CompatibleProvider,
+    OpenAIChat,
+    OpenAIProvider,
+    image_part,
+    written_call,
+)
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, ModelRequest, Reply
-from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, MediaSupport, MediaTable, Payload, SettingField
-from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.apis.vendor_api import NO_ARGUMENTS, MediaSupport, MediaTable, Payload, SettingField, choose_one
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _VALIDATOR: Final = (
     "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
 )
-_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
 
 
 def _document(media: Media) -> dict[str, Any]:
@@ -74,8 +79,7 @@ class MistralProvider(CompatibleProvider):
         about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
         about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
         about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
-        about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
-        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*_NAME)),
+        about_definitions("tool-name", _VALIDATOR, option_rules.tool_names(*OPENAI_NAME)),
         Rule("last-turn", _VALIDATOR, message_rules.assistant_message_last),
     )
 
@@ -93,18 +97,13 @@ class MistralProvider(CompatibleProvider):
         """`tools`, each with its definition nested; the API demands a schema of the arguments."""
         payload = super().tools_payload(tools)
         for tool in payload.body["tools"]:
-            if "function" not in tool:
-                continue
-            tool["function"] = {"parameters": NO_ARGUMENTS, **tool["function"]}
+            if "function" in tool:
+                tool["function"] = {"parameters": NO_ARGUMENTS, **tool["function"]}
         return payload
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`: `auto`, `none`, `required` or one function."""
-        if isinstance(choice, Mapping) and choice["type"] == "allowed_tools":
-            raise PayloadError(
-                f"{self.vendor} has no allowed_tools; write auto, none, required or the name of one function",
-                location=("tool_choice",),
-            )
+        choose_one(choice, self.vendor, "auto, none, required")
         return super().tool_choice_payload(choice)
 
     def read_reply(self, data: Any) -> ProviderResponse:
@@ -138,25 +137,23 @@ class MistralErrors(ModelAPI):
 class MistralChat(MistralErrors, OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
-    price_vendor = "mistral"
     # Nine letters and digits, the only form that Mistral accepts.
     call_ids = "{digest:.9}"
-    finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
+    finish_reasons = FinishReasons(content_filter="error")
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body with only the fields that Mistral sends."""
         body = super().body(model_request, answer)
         for choice in body["choices"]:
-            message = choice["message"]
-            choice["message"] = {
-                "role": "assistant",
-                "tool_calls": message.get("tool_calls"),
-                "content": message["content"] or "",
-            }
             del choice["logprobs"]
         usage = {name: count for name, count in body["usage"].items() if name.endswith("_tokens")}
         kept = {key: body[key] for key in ("object", "created", "model", "choices")}
         return {"id": answer.digest[:32], **kept, "usage": usage}
+
+    def message(self, answer: Answer) -> dict[str, Any]:
+        """A message without the fields that Mistral does not have."""
+        calls = [*map(written_call, answer.tool_calls)]
+        return {"role": "assistant", "tool_calls": calls or None, "content": answer.text or ""}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """Chunks: the text piece by piece, all calls at once, the usage with the last one."""

@@ -8,8 +8,8 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from binascii import crc32
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 import httpx
 
@@ -42,13 +42,36 @@ def pieces(text: str) -> Iterator[str]:
     return (match[0] for match in _PIECE.finditer(text))
 
 
-def joined(whole: Any, piece: Any) -> Any:
-    """What a stream gave so far with one more piece: texts one after the other, mappings key by key."""
-    if isinstance(whole, str) and isinstance(piece, str):
+# What streams give in pieces; every other text is whole.
+_IN_PIECES: Final = (
+    *("content", "text", "response", "refusal", "tool_plan", "thinking"),
+    *("arguments", "input", "partial_json"),
+)
+
+
+def joined(whole: Any, piece: Any, key: str = "") -> Any:
+    """What a stream gave so far with one more piece: mappings key by key, items of lists that have it by `index`."""
+    if isinstance(whole, str) and isinstance(piece, str) and key in _IN_PIECES:
         return whole + piece
     if isinstance(whole, Mapping) and isinstance(piece, Mapping):
-        return {**whole, **{key: joined(whole.get(key), value) for key, value in piece.items()}}
-    return piece
+        return {**whole, **{name: joined(whole.get(name), value, name) for name, value in piece.items()}}
+    if isinstance(whole, list) and isinstance(piece, list):
+        items: dict[Any, Any] = {}
+        for item in (*whole, *piece):
+            has_place = isinstance(item, Mapping) and "index" in item
+            place = item["index"] if has_place else f"new {len(items)}"
+            items[place] = joined(items.get(place), item)
+        return [*items.values()]
+    return whole if piece is None else piece
+
+
+def joined_chunks(chunks: Iterable[Any], key: str) -> Any:
+    """The chunks of a stream put together; of several answers, which are the items under a key, the first alone."""
+    whole: Any = {key: []}
+    for chunk in chunks:
+        first = [{**answer, "index": 0} for answer in chunk.get(key) or () if answer.get("index", 0) == 0]
+        whole = joined(whole, {**chunk, key: first})
+    return whole
 
 
 def choices(wanted: Any) -> range:
@@ -66,11 +89,14 @@ def server_sent_event(data: Any, event: str = "") -> bytes:
     return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
 
 
-def named_events(events: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Server-sent events whose data name them in `type`."""
-    return (server_sent_event(event, event["type"]) for event in events)
-
-
+# The words of OpenAI for the statuses of errors, which are Anthropic's too; 4 is for all others of its hundred.
+ERROR_WORDS: Final[Mapping[int, str]] = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    4: "invalid_request_error",
+}
 # 2025-01-01: replies say the same on every day.
 CREATED: Final = 1735689600
 # SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
@@ -85,7 +111,8 @@ class ModelAPI(ABC):
         name: its name in `table`, such as `openai-chat`.
 
     Attributes:
-        price_vendor: the vendor's id in the price list of `genai-prices`; `""` for none.
+        price_vendor: the vendor's id in the price list of `genai-prices`, if no provider of the API says it; `""` for
+            none.
         prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
         error_words: the API's own word for a status of an error, and for all others of its hundred: 4 and 5.
         refusal: what to do about a reply that is not for this API.
@@ -108,11 +135,7 @@ class ModelAPI(ABC):
         return True
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        """Answer a request as the API does.
-
-        Raises:
-            ValueError: the reply is not one for this API.
-        """
+        """Answer a request as the API does; a `ValueError` if the reply is not one for it."""
         model_request = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, model_request, reply.error)
@@ -170,17 +193,26 @@ class ModelAPI(ABC):
         return _response(request, status, self.error_body(model_request, status, message), headers)
 
 
+class FinishReasons(NamedTuple):
+    """An API's own word for each common one."""
+
+    stop: str = "stop"
+    length: str = "length"
+    tool_calls: str = "tool_calls"
+    content_filter: str = "content_filter"
+
+
 class ChatAPI(ModelAPI):
     """An API whose replies are text and tool calls.
 
     Attributes:
         call_ids: the form of the ids of tool calls, with `{digest}` and `{name}`.
-        finish_reasons: the API's own word for each common one.
+        finish_reasons: its words for why an answer ends.
         stream_type: the media type of its streams.
     """
 
     call_ids: ClassVar[str] = "call_{digest}"
-    finish_reasons: ClassVar[Mapping[str, str]] = {}
+    finish_reasons: ClassVar[FinishReasons] = FinishReasons()
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
 
     def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
@@ -206,7 +238,7 @@ class ChatAPI(ModelAPI):
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""
-        return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
+        return str(self.finish_reasons._asdict().get(answer.finish_reason, answer.finish_reason))
 
     @abstractmethod
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
@@ -225,15 +257,33 @@ class ChatAPI(ModelAPI):
         """The body of the reply that holds an answer, as JSON data."""
 
 
+class EventsAPI(ChatAPI):
+    """An API that streams server-sent events whose data name them in `type`."""
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of the reply, each with its name."""
+        return (server_sent_event(event, event["type"]) for event in self.events(body))
+
+    @abstractmethod
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The data of the events, made of the body of the whole reply."""
+
+
 def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
     content_type = {"content-type": "application/json"}
     return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)
 
 
-def make_tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
-    """Make a tool call out of the response of an API, which gives the arguments as JSON text or as data."""
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written))
+def make_response(
+    data: Any, text: str, calls: Iterable[tuple[str, str, Any]], usage: Any = None, **more: Any
+) -> ProviderResponse:
+    """The response that a reply is; calls are ids, names and arguments, these as JSON text or as data."""
+    tool_calls = []
+    for call_id, name, arguments in calls:
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        tool_calls.append(ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written)))
+    used = read_usage(data.get("usage") if usage is None else usage)
+    return ProviderResponse(text=text, tool_calls=tuple(tool_calls), usage=used, raw=data, **more)
 
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
@@ -256,11 +306,7 @@ _COUNTS: Final[Mapping[str, str]] = {
 
 
 def read_usage(data: Any) -> TokenUsage:
-    """The tokens that a reply says it used; `None` where it does not say.
-
-    Args:
-        data: the usage, the whole body, or the list of the events of a stream.
-    """
+    """The tokens that a usage, the body of a reply, or the events of a stream tell; `None` where they do not."""
     found: dict[str, int] = {}
     _find_counts(data, found)
 
@@ -322,22 +368,15 @@ def write_aws_message(headers: Mapping[str, str], payload: bytes) -> bytes:
 
 
 def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
-    """Read the messages of a whole stream: headers and payloads.
-
-    Raises:
-        ValueError: it is not such a stream, or a header is not text.
-    """
-    messages, start = [], 0
+    """Read the messages of a whole stream: headers and payloads; a `ValueError` if it is not one."""
+    messages, rest = [], memoryview(stream)
     try:
-        while start < len(stream):
-            length, head_length = struct.unpack_from(">II", stream, start)
-            if length < head_length + _OVERHEAD or start + length > len(stream):
+        while rest:
+            length, head_length = struct.unpack_from(">II", rest)
+            if not head_length + _OVERHEAD <= length <= len(rest):
                 raise ValueError("a message is cut off")
-            head_start = start + _PRELUDE
-            head = stream[head_start : head_start + head_length]
-            payload = stream[head_start + head_length : start + length - _CHECKSUM]
-            messages.append((_read_headers(head), payload))
-            start += length
+            message, rest = bytes(rest[_PRELUDE : length - _CHECKSUM]), rest[length:]
+            messages.append((_read_headers(message[:head_length]), message[head_length:]))
     except (struct.error, IndexError) as error:
         raise ValueError(f"not an event stream: {error}") from None
     return messages
@@ -359,5 +398,4 @@ def _read_headers(head: bytes) -> dict[str, str]:
 def _header(name: str, value: str) -> bytes:
     # Lengths are in bytes.
     name_bytes, value_bytes = name.encode(), value.encode()
-    lengths = struct.pack(">B", len(name_bytes)), struct.pack(">BH", _STRING, len(value_bytes))
-    return lengths[0] + name_bytes + lengths[1] + value_bytes
+    return struct.pack(">B", len(name_bytes)) + name_bytes + struct.pack(">BH", _STRING, len(value_bytes)) + value_bytes

@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import httpx
 
 from pytest_chatprompt.apis import message_rules, option_rules
+from pytest_chatprompt.apis.chat_provider import checked_url
 from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, Part, as_items, as_mapping, as_text
-from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, make_tool_call, pieces, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, FinishReasons, joined, json_bytes, make_response, pieces
 from pytest_chatprompt.apis.openai import OPENAI_MEDIA, CompatibleProvider, image_part, read_chat_message, read_images
 from pytest_chatprompt.apis.preflight import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
@@ -64,38 +66,32 @@ class OllamaProvider(CompatibleProvider):
         Rule("option-ignored", _SOURCE, option_rules.options_ignored),
     )
 
-    @property
-    def base_url(self) -> str:
-        """The base URL without a slash at its end."""
+    def _configured_url(self) -> str:
         host = "" if current_context().is_offline else os.environ.get("OLLAMA_HOST", "")
         is_own = self.base_url_variable == OllamaProvider.base_url_variable
-        if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):
-            return super().base_url
-        return self._checked_url("OLLAMA_HOST", _url_of_host(host))
+        if not host or not is_own or os.environ.get(self.base_url_variable):
+            return super()._configured_url()
+        return checked_url("OLLAMA_HOST", _url_of_host(host))
 
 
 def _url_of_host(host: str) -> str:
     """The URL for a value of `OLLAMA_HOST`, such as `0.0.0.0` or `example.com:80` (ollama 0.6 `_client.py`)."""
-    scheme, _, address = host.partition("://")
-    if not address:
-        scheme, address, port = "http", host, _PORT
-    else:
-        port = {"http": 80, "https": 443}.get(scheme, _PORT)
+    scheme, _, address = host.rpartition("://")
     try:
-        parts = urlsplit(f"{scheme}://{address}")
-        name, port = parts.hostname or "127.0.0.1", parts.port or port
+        parts = urlsplit(f"{scheme or 'http'}://{address}")
+        port = parts.port or {"http": 80, "https": 443}.get(scheme, _PORT)
     except ValueError:
-        # `check_base_url` says what is wrong with it.
+        # `checked_url` says what is wrong with it.
         return host
-    path = parts.path.strip("/")
-    return "/".join(filter(None, (f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}", path, "v1")))
+    name = parts.netloc.removesuffix(f":{parts.port}") or "127.0.0.1"
+    return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/')}/v1"
 
 
 class OllamaAPI(ChatAPI):
     """Base of Ollama's chat and generate APIs."""
 
     stream_type = "application/x-ndjson"
-    finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
+    finish_reasons = FinishReasons(tool_calls="stop")
 
     def claims(self, request: httpx.Request) -> bool:
         """Whether the body names a model: applications have a path `/api/chat` too."""
@@ -132,20 +128,17 @@ class OllamaAPI(ChatAPI):
         """Read the text and the calls, which have no ids."""
         message = body.get("message") or {}
         calls = [call["function"] for call in message.get("tool_calls") or ()]
-        return ProviderResponse(
-            text=message.get("content") or body.get("response") or "",
+        return make_response(
+            body,
+            message.get("content") or body.get("response") or "",
+            [(call["name"], call["name"], call["arguments"]) for call in calls],
+            body,
             finish_reason=body.get("done_reason"),
-            usage=read_usage(body),
-            tool_calls=tuple(make_tool_call(call["name"], call["name"], call["arguments"]) for call in calls),
         )
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The last line, with the texts and the calls of all."""
-        messages = [line["message"] for line in events if "message" in line]
-        text = "".join(message.get("content") or "" for message in messages)
-        calls = [call for message in messages for call in message.get("tool_calls") or ()]
-        response = "".join(line.get("response") or "" for line in events)
-        return {**events[-1], "message": {"content": text, "tool_calls": calls}, "response": response}
+        """The lines put together."""
+        return reduce(joined, events, {})
 
     @abstractmethod
     def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

@@ -35,12 +35,13 @@ from pytest_chatprompt.apis.conversation import (
 from pytest_chatprompt.apis.fitting import raw_message
 from pytest_chatprompt.apis.model_api import (
     CREATED,
+    ERROR_WORDS,
     ChatAPI,
     ModelAPI,
     choices,
-    make_tool_call,
+    joined_chunks,
+    make_response,
     pieces,
-    read_usage,
     server_sent_event,
 )
 from pytest_chatprompt.apis.preflight import (
@@ -49,7 +50,6 @@ from pytest_chatprompt.apis.preflight import (
     Rule,
     about_calls,
     about_definitions,
-    about_media,
 )
 from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
@@ -91,18 +91,12 @@ _JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-
 _SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
 _REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
 _MODELS: Final = "https://platform.openai.com/docs/models"
-_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
-_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
 # A pattern for names of functions, and the same in words.
 OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-_SAMPLING: Final = (
-    *("top_p", "presence_penalty", "frequency_penalty"),
-    *("logprobs", "top_logprobs", "logit_bias"),
-)
+_SAMPLING: Final = ("top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias")
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
-    about_definitions("tool-name-twice", OPENAI_TOOLS, option_rules.names_defined_twice),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
     about_definitions("schema-name", _CHAT, option_rules.schema_name),
     about_definitions("json-word", _JSON, option_rules.json_without_the_word),
@@ -110,9 +104,6 @@ OPENAI_SHARED_RULES: Final = (
     about_definitions("strict-required", _SCHEMAS, option_rules.properties_not_required),
     about_definitions("strict-keyword", _SCHEMAS, option_rules.keywords_refused),
     about_definitions("strict-root", _SCHEMAS, option_rules.root_not_an_object),
-    about_definitions("strict-size", _SCHEMAS, option_rules.schemas_too_large),
-    about_media("image-count", _IMAGES, message_rules.too_many("image", 1500)),
-    about_media("media-total", _FILES, message_rules.too_large_together(50, "bytes", "document")),
     Rule("prefill", _CHAT, message_rules.prefill_answered),
     Rule("output-cap", _MODELS, option_rules.max_output_tokens_above_limit),
     Rule("temperature", _CHAT, option_rules.temperature_range(2)),
@@ -126,8 +117,6 @@ OPENAI_RULES: Final = (
     about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
     about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
     about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-    about_calls("function-name", _CHAT, message_rules.function_names(*OPENAI_NAME)),
-    Rule("speaker-name", _CHAT, message_rules.speaker_names),
     *OPENAI_SHARED_RULES,
     Rule("max-tokens", _CHAT, option_rules.max_tokens_not_accepted),
     Rule("stop-count", _CHAT, option_rules.too_many_stops(4)),
@@ -249,18 +238,17 @@ class OpenAIProvider(OpenAIBase):
     def _tool_choice(self, choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
         if isinstance(choice, str):
             return choice
+        nested = _nested(choice)
         if choice["type"] == "allowed_tools":
-            nested = _nested(choice)
             allowed = nested["allowed_tools"]
-            tools = [self._tool_choice(tool) for tool in allowed["tools"]]
-            return {**nested, "allowed_tools": {**allowed, "tools": tools}}
-        if choice["type"] not in self.tool_types:
+            nested["allowed_tools"] = {**allowed, "tools": [self._tool_choice(tool) for tool in allowed["tools"]]}
+        elif choice["type"] not in self.tool_types:
             raise PayloadError(
                 f"{self.vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; "
                 "choose a function",
                 location=("tool_choice",),
             )
-        return _nested(choice)
+        return nested
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`response_format`, with its schema nested."""
@@ -270,24 +258,23 @@ class OpenAIProvider(OpenAIBase):
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; a refusal or a filtered answer sets `blocked`."""
         choice = data["choices"][0]
-        message = choice["message"]
+        message, reason = choice["message"], choice.get("finish_reason")
         content = message.get("content")
         if isinstance(content, list):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
-        finish_reason = choice.get("finish_reason")
-        blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
-        return ProviderResponse(
-            text=content or "",
-            finish_reason=finish_reason,
-            usage=read_usage(data.get("usage")),
-            raw=data,
-            tool_calls=tuple(
-                make_tool_call(call["id"], call["function"]["name"], call["function"]["arguments"])
-                for call in message.get("tool_calls") or ()
-                if "function" in call
-            ),
-            blocked=blocked,
+        return make_response(
+            data,
+            content or "",
+            function_calls(message),
+            finish_reason=reason,
+            blocked=message.get("refusal") or ("content_filter" if reason == "content_filter" else None),
         )
+
+
+def function_calls(message: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
+    """The ids, names and arguments of the calls in the message of a reply; of custom tools there are none."""
+    calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or () if "function" in call]
+    return [(call_id, function["name"], function["arguments"]) for call_id, function in calls]
 
 
 class CompatibleProvider(OpenAIProvider):
@@ -314,11 +301,10 @@ def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
     kind = data["type"]
     nested = dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
-    form = nested[kind].get("format")
-    if kind == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar" and "grammar" not in form:
+    form = nested[kind].get("format") if kind == "custom" else None
+    if isinstance(form, Mapping) and form.get("type") == "grammar":
         # The grammar of a custom tool is nested too.
-        grammar = {key: value for key, value in form.items() if key != "type"}
-        nested[kind] = {**nested[kind], "format": {"type": "grammar", "grammar": grammar}}
+        nested[kind] = {**nested[kind], "format": _nested(form)}
     return nested
 
 
@@ -334,14 +320,7 @@ _TYPES_AND_CODES: Final = {
 class OpenAIErrors(ModelAPI):
     """The errors of OpenAI's APIs."""
 
-    error_words: ClassVar[Mapping[int, str]] = {
-        401: "authentication_error",
-        403: "permission_error",
-        404: "not_found_error",
-        429: "rate_limit_error",
-        4: "invalid_request_error",
-        5: "server_error",
-    }
+    error_words: ClassVar[Mapping[int, str]] = {**ERROR_WORDS, 5: "server_error"}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """The body of an error in OpenAI's shape."""
@@ -352,7 +331,6 @@ class OpenAIErrors(ModelAPI):
 class OpenAIChat(OpenAIErrors, ChatAPI):
     """OpenAI's chat completions."""
 
-    price_vendor = "openai"
     prompt_keys = ("model", "response_format", "tools", "messages")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
@@ -361,10 +339,7 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
-        message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
-        if answer.tool_calls:
-            message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
-        choice = {"message": message, "logprobs": None, "finish_reason": self.finish_reason(answer)}
+        choice = {"message": self.message(answer), "logprobs": None, "finish_reason": self.finish_reason(answer)}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
@@ -382,11 +357,10 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
             "system_fingerprint": "fp_offline",
         }
 
-    def _call(self, call: AnswerToolCall) -> dict[str, Any]:
-        if call.takes_text:
-            return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
-        function = {"name": call.name, "arguments": json_text(call.arguments)}
-        return {"id": call.id, "type": "function", "function": function}
+    def message(self, answer: Answer) -> dict[str, Any]:
+        """The message of each choice."""
+        calls = {"tool_calls": [*map(written_call, answer.tool_calls)]} if answer.tool_calls else {}
+        return {"role": "assistant", "content": answer.text, "refusal": None, "annotations": [], **calls}
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""
@@ -404,40 +378,21 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
         yield b"data: [DONE]\n\n"
 
     def join_stream(self, events: Sequence[Any]) -> Any:
-        """The first choice of the chunks, and the usage of the last that has it."""
-        message: dict[str, Any] = {"content": ""}
-        calls: dict[int, dict[str, Any]] = {}
-        whole: dict[str, Any] = {}
-        reason = None
-        for chunk in events:
-            whole |= {key: chunk[key] for key in ("model", "service_tier", "usage") if chunk.get(key)}
-            for choice in chunk.get("choices") or ():
-                if choice.get("index", 0) != 0:
-                    continue
-                delta = choice["delta"]
-                message["content"] += delta.get("content") or ""
-                message["refusal"] = (message.get("refusal") or "") + (delta.get("refusal") or "")
-                for call in delta.get("tool_calls") or ():
-                    if "function" in call:
-                        add_call(calls, call)
-                reason = choice.get("finish_reason") or reason
-        return {
-            **whole,
-            "choices": [{"message": {**message, "tool_calls": [*calls.values()]}, "finish_reason": reason}],
-        }
+        """The chunks put together; the deltas of the first choice are its message."""
+        whole = joined_chunks(events, "choices")
+        return {**whole, "choices": [{**choice, "message": choice["delta"]} for choice in whole["choices"]]}
 
     def read_conversation(self, body: Any) -> Conversation:
         """Read `messages`."""
-        messages = as_items(as_mapping(body).get("messages"))
-        return Conversation(tuple(read_chat_message(message) for message in messages))
+        return Conversation(tuple(map(read_chat_message, as_items(as_mapping(body).get("messages")))))
 
 
-def add_call(calls: dict[int, dict[str, Any]], delta: Mapping[str, Any]) -> None:
-    """Add a piece of a streamed tool call to the calls so far, by their places."""
-    call = calls.setdefault(delta.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
-    call["id"] = delta.get("id") or call["id"]
-    for key, piece in delta["function"].items():
-        call["function"][key] += piece or ""
+def written_call(call: AnswerToolCall) -> dict[str, Any]:
+    """A tool call of an answer as chat completions have it."""
+    if call.takes_text:
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
+    function = {"name": call.name, "arguments": json_text(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -464,6 +419,9 @@ def read_chat_message(message: Any) -> ConversationTurn:
             parts.insert(0, Thought(message[key]))
     if message.get("refusal") is not None:
         parts.append(as_text(message["refusal"]))
+    if message.get("tool_plan"):
+        # What Cohere says before calls.
+        parts.insert(0, as_text(message["tool_plan"]))
     if isinstance(message.get("audio"), Mapping):
         parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
     if role == "tool":
@@ -482,19 +440,22 @@ def read_images(images: Any) -> list[Part]:
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:
-    """Read one part of a content: a text, an image, audio, a file."""
+    """Read one part of a content, also of Responses: a text, an image, audio, a file."""
     kind = as_mapping(part).get("type")
     if kind in ("text", "refusal", "input_text", "output_text"):
         yield as_text(part.get("text" if kind != "refusal" else "refusal"))
     elif kind in ("image_url", "document_url", "video_url", "audio_url") and kind in part:
         url = part[kind]
         yield read_url(url.get("url") if isinstance(url, Mapping) else url, kind.removesuffix("_url"))
+    elif kind == "input_image":
+        url = part.get("image_url")
+        yield SentMedia("image", source=as_text(part.get("file_id"))) if url is None else read_url(url, "image")
     elif kind == "input_audio" and "input_audio" in part:
         audio = part["input_audio"]
         data, name = (audio.get("data"), audio.get("format")) if isinstance(audio, Mapping) else (audio, "")
         yield read_base64(data, f"audio/{as_text(name)}" if name else "", "audio")
-    elif kind == "file" and isinstance(part.get("file"), Mapping):
-        yield read_file(part["file"])
+    elif kind == "input_file" or (kind == "file" and isinstance(part.get("file"), Mapping)):
+        yield _read_file(as_mapping(part.get("file")) or part)
     elif kind == "thinking":
         texts = read_parts(part.get("thinking"), read_chat_part)
         yield Thought("\n".join(map(str, texts)))
@@ -502,18 +463,15 @@ def read_chat_part(part: Any) -> Iterable[Part]:
         yield json_text(part)
 
 
-def read_file(file: Mapping[str, Any]) -> SentMedia:
+def _read_file(file: Mapping[str, Any]) -> SentMedia:
     """Read a file that is named by its id or its URL, or is given as data."""
-    name = first_of(file, "filename", "file_name")
-    data = file.get("file_data")
-    if data is not None and str(data).startswith("data:"):
+    name, data = first_of(file, "filename", "file_name"), file.get("file_data")
+    if data is None:
+        return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
+    if str(data).startswith("data:"):
         return read_url(data, name=name)
-    if data is not None and "://" in str(data):
-        # OpenRouter takes URLs there too.
-        return read_url(data, "document")
-    if data is not None:
-        return read_base64(data, "", "document", name)
-    return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
+    # OpenRouter takes URLs there too.
+    return read_url(data, "document") if "://" in str(data) else read_base64(data, "", "document", name)
 
 
 def _read_call(call: Any) -> Part:

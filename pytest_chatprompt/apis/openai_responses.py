@@ -8,15 +8,13 @@ The system text goes into `instructions`, as in https://platform.openai.com/docs
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
-    Part,
-    SentMedia,
     Thought,
     ToolResult,
     as_items,
@@ -24,20 +22,17 @@ from pytest_chatprompt.apis.conversation import (
     as_text,
     json_text,
     read_call,
-    read_url,
     result_parts,
     role_and_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, make_tool_call, named_events, pieces, read_usage
+from pytest_chatprompt.apis.model_api import CREATED, EventsAPI, FinishReasons, make_response, pieces
 from pytest_chatprompt.apis.openai import (
-    OPENAI_NAME,
     OPENAI_SHARED_RULES,
     OPENAI_TOOLS,
     OpenAIBase,
     OpenAIErrors,
     read_chat_part,
-    read_file,
 )
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
@@ -85,7 +80,6 @@ class OpenAIResponsesProvider(OpenAIBase):
     rules = (
         about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
         about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
-        about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
         *OPENAI_SHARED_RULES,
         # The API's own error says so: "Expected a value >= 16".
         Rule("output-minimum", _RESPONSES, option_rules.max_output_tokens_below(16)),
@@ -115,26 +109,22 @@ class OpenAIResponsesProvider(OpenAIBase):
     def _items(self, turn: Turn) -> list[dict[str, Any]]:
         if turn.raw:
             return [turn.raw]
-        items: list[dict[str, Any]] = []
-        for result in turn.results:
-            output = self.text_or_blocks(result.content)
-            items.append({"type": "function_call_output", "call_id": result.tool_call_id, "output": output})
+        if turn.results:
+            results = [(result.tool_call_id, self.text_or_blocks(result.content)) for result in turn.results]
+            return [{"type": "function_call_output", "call_id": call_id, "output": text} for call_id, text in results]
         message = turn.message
+        calls = [{"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls]
         # A text comes before the calls of its turn, as the API's own output has them.
-        if not turn.results and (message.content or not message.tool_calls):
-            items.append({"role": message.role, "content": self._content(message)})
-        calls = ({"call_id": call.id, **call.function.model_dump()} for call in message.tool_calls)
-        return [*items, *({"type": "function_call", **call} for call in calls)]
+        says = [{"role": message.role, "content": self._content(message)}] if message.content or not calls else []
+        return [*says, *({"type": "function_call", **call} for call in calls)]
 
     def _content(self, message: ChatMessage) -> Any:
-        if message.role != "assistant" or not isinstance(message.content, tuple):
-            return self.text_or_blocks(message.content)
-        # The API's own error for an `input_text`: "Supported values are: 'output_text' and 'refusal'".
-        return [
-            {"type": "output_text", "text": part} if isinstance(part, str) else self.content_blocks((part,))[0]
-            for part in message.content
-            if part
-        ]
+        content = self.text_or_blocks(message.content)
+        for block in content if message.role == "assistant" and isinstance(content, list) else ():
+            # The API's own error for an `input_text`: "Supported values are: 'output_text' and 'refusal'".
+            if block.get("type") == "input_text":
+                block["type"] = "output_text"
+        return content
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
@@ -155,29 +145,19 @@ class OpenAIResponsesProvider(OpenAIBase):
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the messages and the calls of the output; a refusal, a filtered or a failed answer sets `blocked`."""
-        output = data["output"]
-        parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+        parts = [part for item in data["output"] if item["type"] == "message" for part in item["content"]]
+        calls = [item for item in data["output"] if item["type"] == "function_call"]
         refusal = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
-        reason = (data.get("incomplete_details") or {}).get("reason")
-        return ProviderResponse(
-            text="".join(part["text"] for part in parts if part["type"] == "output_text"),
+        # A model may fail although the status is 200.
+        error, reason = data.get("error"), (data.get("incomplete_details") or {}).get("reason")
+        failure = None if error is None else f"{error.get('code')}: {error.get('message')}"
+        return make_response(
+            data,
+            "".join(part["text"] for part in parts if part["type"] == "output_text"),
+            [(call["call_id"], call["name"], call["arguments"]) for call in calls],
             finish_reason=reason or data.get("status"),
-            usage=read_usage(data.get("usage")),
-            raw=data,
-            tool_calls=tuple(
-                make_tool_call(item["call_id"], item["name"], item["arguments"])
-                for item in output
-                if item["type"] == "function_call"
-            ),
-            blocked=refusal
-            or _failure(data.get("error"))
-            or ("content_filter" if reason == "content_filter" else None),
+            blocked=refusal or failure or ("content_filter" if reason == "content_filter" else None),
         )
-
-
-def _failure(error: Any) -> str | None:
-    """Why the model failed, although the status is 200."""
-    return None if error is None else f"{error.get('code')}: {error.get('message')}"
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,10 +165,9 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     kind = data["type"]
     nested = data.get(kind)
     flat = {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
-    form = flat.get("format")
-    if kind == "custom" and isinstance(form, Mapping) and isinstance(form.get("grammar"), Mapping):
+    if kind == "custom" and isinstance(flat.get("format"), Mapping):
         # The grammar of a custom tool stands beside its type too.
-        flat["format"] = {"type": "grammar", **form["grammar"]}
+        flat["format"] = _flat(flat["format"])
     return flat
 
 
@@ -200,22 +179,16 @@ _REPEATED: Mapping[str, Any] = {
     "previous_response_id": None,
     "reasoning": {"effort": None, "summary": None},
     "temperature": 1.0,
-    "text": {"format": {"type": "text"}},
     "tool_choice": "auto",
     "top_p": 1.0,
 }
 
 
-class OpenAIResponses(OpenAIErrors, ChatAPI):
+class OpenAIResponses(OpenAIErrors, EventsAPI):
     """OpenAI's Responses API."""
 
-    price_vendor = "openai"
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
-    finish_reasons: ClassVar[Mapping[str, str]] = {
-        "length": "max_output_tokens",
-        "stop": "completed",
-        "tool_calls": "completed",
-    }
+    finish_reasons = FinishReasons("completed", "max_output_tokens", "completed")
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `text.format`."""
@@ -226,10 +199,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
         """The body of the reply, a `Response`."""
         reason = self.finish_reason(answer)
         status = "completed" if reason == "completed" else "incomplete"
-        repeated = {
-            key: model_request.body.get(key) if model_request.body.get(key) is not None else _REPEATED[key]
-            for key in _REPEATED
-        }
+        repeated = {**_REPEATED, **given(**{key: model_request.body.get(key) for key in _REPEATED})}
         return {
             **repeated,
             "id": f"resp_{answer.digest}",
@@ -241,9 +211,9 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
             "incomplete_details": None if status == "completed" else {"reason": reason},
             "model": model_request.replied_model,
             "output": list(_output(model_request, answer, status)),
-            "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
+            "text": {"format": {"type": "text"}, **as_mapping(model_request.body.get("text"))},
             "tools": [
-                _repeated_tool(tool) for tool in as_items(model_request.body.get("tools")) if isinstance(tool, Mapping)
+                _repeated_tool(tool) for tool in map(as_mapping, as_items(model_request.body.get("tools"))) if tool
             ],
             "usage": {
                 "input_tokens": answer.input_tokens,
@@ -255,9 +225,9 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
             "service_tier": "default",
         }
 
-    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def events(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The events of a response, numbered."""
-        return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
+        return ({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
 
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The response of the last event that has it: the one that ends the stream has all of it."""
@@ -266,11 +236,7 @@ class OpenAIResponses(OpenAIErrors, ChatAPI):
     def read_conversation(self, body: Any) -> Conversation:
         """Read `instructions` and `input`."""
         sent = as_mapping(body)
-        turns: list[ConversationTurn] = []
-        if isinstance(sent.get("instructions"), str):
-            turns.append(ConversationTurn("system", (sent["instructions"],)))
-        else:
-            turns += _read_items(sent.get("instructions"), "system")
+        turns = _read_items(sent.get("instructions"), "system")
         if sent.get("prompt") is not None:
             # A prompt that is stored at OpenAI: its text is not in the request.
             turns.append(ConversationTurn("system", (json_text({"prompt": sent["prompt"]}),)))
@@ -346,55 +312,26 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
         kind = as_mapping(item).get("type")
         joins = False
         if not isinstance(item, Mapping) or kind in (None, "message"):
-            turn = ConversationTurn(*role_and_parts(item, _read_part, default=role))
+            turn = ConversationTurn(*role_and_parts(item, read_chat_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
             joins = only_thoughts and turn.role == "assistant"
         elif kind in _RESULTS:
-            turn = ConversationTurn("tool", (_read_result(item),))
+            result = result_parts(item.get("output"), read_chat_part)
+            turn = ConversationTurn("tool", (ToolResult(result, as_text(item.get("call_id"))),))
         elif kind == "reasoning":
-            turn = ConversationTurn("assistant", (_read_reasoning(item),))
+            texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
+            turn = ConversationTurn("assistant", (Thought("\n".join(map(as_text, texts))),))
             joins = is_open and not turns[-1].tool_calls
         elif kind in _CALLS:
-            turn = ConversationTurn("assistant", (_read_call(item),))
+            call = read_call(item.get("name"), item.get(_CALLS[kind]), item.get("call_id"))
+            turn = ConversationTurn("assistant", (call,))
             joins = is_open
         else:
-            turn = ConversationTurn(_role_of(kind, role), (json_text(item),))
+            # Calls of OpenAI's own tools, and their results.
+            turn = ConversationTurn("tool" if str(kind).endswith("_output") else "assistant", (json_text(item),))
         if joins:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
         else:
             turns.append(turn)
         is_open = turn.role == "assistant" and kind in (None, "message", "reasoning", *_CALLS)
     return turns
-
-
-def _role_of(kind: Any, role: str) -> str:
-    """The role of an item other than a message: calls of OpenAI's own tools, and their results."""
-    name = str(kind)
-    if name.startswith("input_"):
-        return role
-    return "tool" if name.endswith("_output") else "assistant"
-
-
-def _read_part(part: Any) -> Iterable[Part]:
-    kind = as_mapping(part).get("type")
-    if kind == "input_image" and part.get("image_url") is None:
-        yield SentMedia("image", source=as_text(part.get("file_id")))
-    elif kind == "input_image":
-        yield read_url(part["image_url"], "image")
-    elif kind == "input_file":
-        yield read_file(part)
-    else:
-        yield from read_chat_part(part)
-
-
-def _read_call(item: Mapping[str, Any]) -> Part:
-    return read_call(item.get("name"), item.get(_CALLS[item["type"]]), item.get("call_id"))
-
-
-def _read_reasoning(item: Mapping[str, Any]) -> Part:
-    texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
-    return Thought("\n".join(as_text(text) for text in texts))
-
-
-def _read_result(item: Mapping[str, Any]) -> ToolResult:
-    return ToolResult(result_parts(item.get("output"), _read_part), as_text(item.get("call_id")))

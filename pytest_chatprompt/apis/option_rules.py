@@ -11,8 +11,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.preflight import Found, PreflightInput, RuleFunction, RuleLocation, told
+from pytest_chatprompt.apis import message_rules
+from pytest_chatprompt.apis.conversation import as_items, as_mapping
+from pytest_chatprompt.apis.preflight import (
+    Found,
+    PreflightInput,
+    Rule,
+    RuleFunction,
+    RuleLocation,
+    about_calls,
+    about_definitions,
+    told,
+)
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.wording import did_you_mean
 
@@ -76,7 +86,7 @@ options_ignored: Final = _once(
 def too_many_stops(limit: int) -> RuleFunction:
     """A rule about the number of texts to stop at."""
     return _once(
-        lambda request: _length(request.body.get("stop"), list | tuple) > limit,
+        lambda request: len(as_items(request.body.get("stop"))) > limit,
         *("settings", "stop"),
         text=f"{{request.vendor}} takes up to {limit} texts under stop; leave some out",
     )
@@ -162,16 +172,6 @@ def tool_names(pattern: str, allowed: str) -> RuleFunction:
     return find
 
 
-@told("{vendor} refuses two tools of the same name, and {name!r} is defined before; rename one")
-def names_defined_twice(request: PreflightInput) -> Iterator[Found]:
-    """Tools with the name of an earlier tool."""
-    seen: set[str] = set()
-    for index, name in _names(request):
-        if name in seen:
-            yield ("tools", index), {"name": name}
-        seen.add(name)
-
-
 @told("{vendor} refuses a tool_choice {why}")
 def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""
@@ -235,13 +235,9 @@ _REFUSED_KEYWORDS: Final = (
     *("allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas"),
 )
-# Keywords whose value is a schema, a list of schemas, or a mapping with schemas as values.
-_OF_SCHEMA: Final = ("items", "additionalProperties", *("not", "if", "then", "else"))
-_OF_SCHEMA_LIST: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
-_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions", "dependentSchemas")
-_MOST_LEVELS: Final = 10
-_MOST_PROPERTIES: Final = 5_000
-_MOST_ENUM_VALUES: Final = 1_000
+# Keywords whose value is a schema or a list of schemas, or a mapping with schemas as values.
+_OF_SCHEMAS: Final = ("items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf")
+_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions")
 
 
 def _each_strict_schema(
@@ -252,7 +248,7 @@ def _each_strict_schema(
     @told(text)
     def find_schemas(request: PreflightInput) -> Iterator[Found]:
         for location, name, schema in _strict_schemas(request, every_format=every_format):
-            for place, inner, _ in _walk(schema, name, 1):
+            for place, inner in _walk(schema, name):
                 found = find(inner)
                 if found:
                     yield location, {"place": place, "found": ", ".join(found)}
@@ -299,21 +295,6 @@ def root_not_an_object(request: PreflightInput) -> Iterator[Found]:
             yield location, {"name": name}
 
 
-@told("{vendor}'s strict mode takes {most:,} {what}, and {name} has {size:,}; split it")
-def schemas_too_large(request: PreflightInput) -> Iterator[Found]:
-    """Strict schemas that are nested too deep, or have too many properties or enum values."""
-    for location, name, schema in _strict_schemas(request):
-        inner = list(_walk(schema, name, 1))
-        sizes = (
-            ("levels of nesting", max(level for *_, level in inner), _MOST_LEVELS),
-            ("properties", sum(_length(part.get("properties"), Mapping) for _, part, _ in inner), _MOST_PROPERTIES),
-            ("enum values", sum(_length(part.get("enum"), list | tuple) for _, part, _ in inner), _MOST_ENUM_VALUES),
-        )
-        for what, size, most in sizes:
-            if size > most:
-                yield location, {"most": most, "what": what, "name": name, "size": size}
-
-
 def _strict_schemas(
     request: PreflightInput, *, every_format: bool = False
 ) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
@@ -332,21 +313,19 @@ def _strict_schemas(
         yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema
 
 
-def _walk(schema: Any, place: str, level: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
-    """A schema and all schemas inside it: how messages name its place, the schema, its depth, counted in objects."""
+def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A schema and all schemas inside it, each with how messages name its place."""
     if not isinstance(schema, Mapping):
         return
-    yield place, schema, level
-    inner_level = level + 1 if _is_object(schema) else level
-    for keyword in _OF_SCHEMA:
-        yield from _walk(schema.get(keyword), f"{keyword} of {place}", inner_level)
-    for keyword in _OF_SCHEMA_LIST:
+    yield place, schema
+    for keyword in _OF_SCHEMAS:
         inner = schema.get(keyword)
-        for index, one in enumerate(inner if isinstance(inner, list | tuple) else ()):
-            yield from _walk(one, f"{keyword}[{index}] of {place}", level)
+        for index, each in enumerate(as_items(inner)):
+            name = f"{keyword}[{index}]" if isinstance(inner, list | tuple) else keyword
+            yield from _walk(each, f"{name} of {place}")
     for keyword in _OF_SCHEMA_MAPPING:
-        for key, one in as_mapping(schema.get(keyword)).items():
-            yield from _walk(one, f"{key!r} of {place}", inner_level)
+        for key, each in as_mapping(schema.get(keyword)).items():
+            yield from _walk(each, f"{key!r} of {place}")
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
@@ -354,5 +333,11 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
 
 
-def _length(value: Any, kind: Any) -> int:
-    return len(value) if isinstance(value, kind) else 0
+def block_rules(calls: str, names: str, tools: str, name: tuple[str, str]) -> tuple[Rule, ...]:
+    """The rules that APIs with blocks share, by their sources; of a name its pattern, and the same in words."""
+    return (
+        about_calls("tool-call-without-result", calls, message_rules.calls_without_results),
+        about_calls("tool-result-order", calls, message_rules.results_out_of_order),
+        about_definitions("tool-name", names, tool_names(*name)),
+        about_definitions("tool-choice", tools, choices_without_tools),
+    )

@@ -17,32 +17,19 @@ import httpx
 
 from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping, json_text
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, replace_surrogates
-from pytest_chatprompt.wording import did_you_mean
+from pytest_chatprompt.providers.response import OFFLINE_TEXT
+from pytest_chatprompt.text.json_data import thaw
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
-# The names that APIs use for the same.
-_OTHER_NAMES: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "input": "arguments"}
+_CALL_SHAPE: Final = "{'name': ..., 'arguments': {...}}"
 _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model replies, in the terms that all APIs share.
-
-    Args:
-        text: the text.
-        tool_calls: each a mapping with `name`, `arguments` (a mapping, empty by default) and `id` (made up by default).
-        json: JSON data, as the text of the reply; as the arguments of the tool, if the request forces one.
-        usage: a mapping with `input_tokens` and `output_tokens`; 0 by default.
-        finish_reason: `stop`, `length`, `tool_calls`, `content_filter`, or the API's own word; by default what fits.
-        error: the status of an error, from 400 to 599, in place of all of these.
-
-    Raises:
-        ValueError, TypeError: an argument is invalid, or two of them exclude each other.
-    """
+    """What the model replies, in the terms that all APIs share, as `EvalAPI.reply` takes it."""
 
     text: str | None = None
     tool_calls: Sequence[Mapping[str, Any]] = ()
@@ -53,11 +40,7 @@ class Reply:
 
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
-            raise TypeError(f"text must be a str, not {_type(self.text)}; give data as json={{...}}")
-        if self.text is not None and replace_surrogates(self.text) != self.text:
-            raise ValueError("text holds half a character (a lone surrogate), which no reply can hold")
-        if self.finish_reason is not None and not (isinstance(self.finish_reason, str) and self.finish_reason):
-            raise TypeError(f"finish_reason must be a word such as 'length', not {self.finish_reason!r}")
+            raise TypeError(f"text must be a str, not {type(self.text).__name__}; give data as json={{...}}")
         object.__setattr__(self, "tool_calls", _checked_calls(self.tool_calls))
         if self.json is not None:
             object.__setattr__(self, "json", _json_copy(self.json, "json"))
@@ -81,23 +64,19 @@ class Reply:
 
 def _checked_calls(calls: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
-        raise TypeError(
-            f"tool_calls must be a list of mappings, [{{'name': ..., 'arguments': {{...}}}}], not {calls!r}"
-        )
+        raise TypeError(f"tool_calls must be a list of mappings, [{_CALL_SHAPE}], not {calls!r}")
     return tuple(_checked_call(call, f"tool_calls[{index}]") for index, call in enumerate(calls))
 
 
 def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(call, Mapping):
-        raise TypeError(f"{place} must be a mapping, {{'name': ..., 'arguments': {{...}}}}, not {call!r}")
+        raise TypeError(f"{place} must be a mapping, {_CALL_SHAPE}, not {call!r}")
     _check_keys(call, _CALL_KEYS, place)
     name, arguments, call_id = call.get("name"), call.get("arguments", {}), call.get("id")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"{place} needs the name of the tool: {{'name': ..., 'arguments': {{...}}}}")
+        raise ValueError(f"{place} needs the name of the tool: {_CALL_SHAPE}")
     if not isinstance(arguments, Mapping):
-        raise TypeError(f"{place}: arguments must be a mapping, not {_type(arguments)}")
-    if call_id is not None and not (isinstance(call_id, str) and call_id):
-        raise TypeError(f"{place}: id must be a text, not {call_id!r}; leave it out to have one made up")
+        raise TypeError(f"{place}: arguments must be a mapping, not {type(arguments).__name__}")
     copied = {"name": name, "arguments": _json_copy(arguments, f"{place}: arguments")}
     return {**copied, "id": call_id} if call_id else copied
 
@@ -114,27 +93,15 @@ def _checked_usage(usage: Any) -> Mapping[str, int]:
 
 def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
     for key in (key for key in mapping if key not in known):
-        close = _OTHER_NAMES.get(key)
-        hint = f"did you mean {close!r}?" if close in known else did_you_mean(str(key), known)
-        raise ValueError(f"{place}: unknown key {key!r}; {hint or 'known are ' + ', '.join(known)}")
+        raise ValueError(f"{place}: unknown key {key!r}; known are {', '.join(known)}")
 
 
 def _json_copy(value: Any, place: str) -> Any:
     """Copy JSON data, so that later changes to the original have no effect."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
+        return json.loads(json.dumps(thaw(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{place} cannot be written as JSON: {error}") from error
-
-
-def _refuse(value: object) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{_type(value)} is not JSON data")
-
-
-def _type(value: object) -> str:
-    return type(value).__name__
 
 
 # Gemini, Bedrock, Vertex and Azure's deployments name the model in the path.
@@ -268,10 +235,7 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class AnswerToolCall:
-    """A tool call of the answer.
-
-    A custom tool takes a text, the argument `input`, in place of JSON data.
-    """
+    """A tool call of the answer; a custom tool takes a text, the argument `input`, in place of JSON data."""
 
     name: str
     arguments: Mapping[str, Any]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
 
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
-from pytest_chatprompt.errors import APIStatusError, MissingSettingError, ProviderError, UnreadableReplyError
+from pytest_chatprompt.errors import APIStatusError, MissingSettingError, UnreadableReplyError
 from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, decode_text, load_json
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, load_json
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
 _BYTES_PER_TOKEN: Final = 4
@@ -29,28 +29,26 @@ class MeteredTry:
     prepared: PreparedRequest
     limits: MinuteLimits
     cancellation: Cancellation
-    seconds_left: Callable[[], float]
+    timeout_seconds: float
     deadline: float
-    # In seconds of the monotonic clock; when it was made, until it is sent.
-    sent_at: float = field(default_factory=time.monotonic)
+    # In seconds of the monotonic clock; `None` for what is not sent.
+    _sent_at: float | None = None
     _started: StartedRequest | None = None
     _reservation: Reservation | None = None
 
     def begin(self) -> float:
-        """Wait until the request may be sent."""
+        """Wait until the request may be sent, offline for nothing; gives the seconds that it may take."""
         context = current_context()
-        if not self.limits.is_unlimited:
-            self._started = self.limits.wait_to_start(self._estimated_input(), self.cancellation, self.deadline)
-        if context.budget is not None:
+        if context.budget is not None and not context.is_offline:
             self._reservation = context.budget.reserve(self.prepared.billing, self.cancellation)
-        if self._started is not None:
-            self.limits.restart(self._started)
-        self.sent_at = time.monotonic()
-        return self.seconds_left()
+        if not (self.limits.is_unlimited or context.is_offline):
+            self._started = self.limits.wait_to_start(self._estimated_input(), self.cancellation, self.deadline)
+        self._sent_at = time.monotonic()
+        return min(self.timeout_seconds, max(self.deadline - self._sent_at, 0.0))
 
     def finish(self, response: ProviderResponse) -> ProviderResponse:
         """Take the answer; gives it with its latency and, unless it is a canned one, its cost."""
-        latency = time.monotonic() - self.sent_at
+        latency = 0.0 if self._sent_at is None else time.monotonic() - self._sent_at
         billing = self.prepared.billing
         cost = None
         if billing is not None and current_context().is_priced:
@@ -65,12 +63,9 @@ class MeteredTry:
 
     def fail(self, error: BaseException) -> None:
         """Note that there is no answer: it may have cost something if the API has begun to work on it."""
-        if self._reservation is None:
-            return
-        if _costs_nothing(error):
-            self._reservation.release()
-        else:
-            self._reservation.settle(self._estimated_cost(0))
+        if self._reservation is not None:
+            is_free = self._sent_at is None or _costs_nothing(error)
+            self._reservation.settle(None if is_free else self._estimated_cost(0))
 
     def _estimated_input(self) -> int:
         return len(_MEDIA.sub(b"", self.prepared.content)) // _BYTES_PER_TOKEN
@@ -84,12 +79,9 @@ class MeteredTry:
 
 def _costs_nothing(error: BaseException) -> bool:
     """Whether an API has not begun with an answer: it replied with an error, or was not reached."""
-    if isinstance(error, APIStatusError):
-        return not isinstance(error, UnreadableReplyError)
-    if isinstance(error, MissingSettingError):
-        return True
-    unreached = (httpx.ConnectError, httpx.ConnectTimeout)
-    return isinstance(error, ProviderError) and isinstance(error.__cause__, unreached)
+    is_refused = isinstance(error, APIStatusError) and not isinstance(error, UnreadableReplyError)
+    is_unreached = isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
+    return is_refused or is_unreached or isinstance(error, MissingSettingError)
 
 
 def _text(value: Any) -> str:
@@ -105,21 +97,16 @@ def read_http_reply(
     """Read the reply of an API."""
     if not reply.is_success:
         raise error_from_reply(reply, error_context(), redact)
+    problem = "that is not valid JSON"
     try:
         data = load_json(reply.content)
-    except ValueError as error:
-        raise _unreadable("with a body that is not valid JSON", reply, error_context(), redact) from error
-    try:
+        problem = "in an unexpected shape"
         return read_body(data)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise _unreadable("with a body in an unexpected shape", reply, error_context(), redact) from error
-
-
-def _unreadable(
-    how: str, reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]
-) -> UnreadableReplyError:
-    return UnreadableReplyError(
-        f"{context.vendor} answered {how}: {redact(decode_text(reply.content)) or '(an empty body)'}\n"
-        f"Check {context.target}: another service may be running there.",
-        status=reply.status_code,
-    )
+        context = error_context()
+        shown = redact(reply.content.decode(errors="replace")) or "(an empty body)"
+        raise UnreadableReplyError(
+            f"{context.vendor} answered with a body {problem}: {shown}\n"
+            f"Check {context.target}: another service may be running there.",
+            status=reply.status_code,
+        ) from error

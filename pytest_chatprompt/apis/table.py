@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 # By the name that an eval file uses; the fixture of each is called `<name>_provider`. Most runs use one provider, so a
 # module is imported when its class is asked for.
-_PROVIDERS: Final = {
+PROVIDERS: Final = {
     "openai": "apis.openai.OpenAIProvider",
     "openai_responses": "apis.openai_responses.OpenAIResponsesProvider",
     "azure": "apis.azure.AzureProvider",
@@ -31,13 +30,7 @@ _PROVIDERS: Final = {
 
 
 class _API(NamedTuple):
-    """A line of the table of APIs.
-
-    Args:
-        place: the module of `apis` and the class.
-        path: a regular expression for the end of the URL's path.
-        hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
-    """
+    """A line of the table: the module and the class, and patterns for the end of the path and for the hosts."""
 
     place: str
     path: str
@@ -77,32 +70,15 @@ _SHARED: Final = ("openai-chat", "openai-responses", "anthropic")
 _HOSTS: Final = {".azure.com": "azure", "openrouter.ai": "openrouter", "ollama.com": "ollama", ":11434": "ollama"}
 
 
-class _Providers(Mapping[str, Any]):
-    """The classes of the providers by name."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _import(_PROVIDERS[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_PROVIDERS)
-
-    def __len__(self) -> int:
-        return len(_PROVIDERS)
-
-
-PROVIDERS: Final = _Providers()
-
-
-@cache
-def chat_providers() -> tuple[type[ChatProvider], ...]:
-    """The classes that speak an API, in the order of the table."""
-    return tuple(_import(place) for place in _PROVIDERS.values() if place.startswith("apis."))
+def get_provider(name: str) -> Any:
+    """The class of a built-in provider."""
+    return _import(PROVIDERS[name])
 
 
 def is_built_in_class(provider_class: type) -> bool:
     """Whether a class is one of the table; none of them is imported to know it."""
     name = f"{provider_class.__module__}.{provider_class.__qualname__}"
-    return name.removeprefix("pytest_chatprompt.") in _PROVIDERS.values()
+    return name.removeprefix("pytest_chatprompt.") in PROVIDERS.values()
 
 
 @lru_cache(maxsize=256)
@@ -112,15 +88,20 @@ def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
     return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
 
 
+def provider_of(api: str) -> type[ChatProvider] | None:
+    """The built-in provider that sends to an API: it stands in the API's module, which has its name."""
+    name = _APIS[api].place.partition(".")[0]
+    provider = get_provider(name) if name in PROVIDERS else None
+    return provider if provider is not None and provider.offline_api == api else None
+
+
 def rules_of(api: str, host: str, model: str) -> type[ChatProvider] | None:
     """The provider whose rules hold for a request to an API, at a host with its port; `None` if there is none."""
-    # The provider of an API stands in the API's module, which has its name.
-    name, _, _ = _APIS[api].place.partition(".")
     by_host = next((vendor for end, vendor in _HOSTS.items() if host.endswith(end)), None)
     if api == "openai-chat" and by_host is not None:
-        return PROVIDERS[by_host]  # type: ignore[no-any-return]
-    provider = PROVIDERS.get(name)
-    if provider is None or provider.offline_api != api:
+        return get_provider(by_host)  # type: ignore[no-any-return]
+    provider = provider_of(api)
+    if provider is None:
         return None
     # Most runs look at no request that they have not made.
     from pytest_chatprompt.apis.preflight import UNKNOWN, find_limits  # noqa: PLC0415
@@ -136,11 +117,7 @@ def is_path_of(name: str, path: str) -> bool:
 
 @cache
 def get_api(name: str) -> ModelAPI:
-    """The API of a name.
-
-    Raises:
-        LookupError: no API has this name; the error lists the names.
-    """
+    """The API of a name; a `LookupError` lists the names."""
     if name not in _APIS:
         raise LookupError(f"no API is called {name!r}; there are {', '.join(_APIS)}")
     api: ModelAPI = _import(f"apis.{_APIS[name].place}")(name)

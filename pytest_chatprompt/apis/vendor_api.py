@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import (
-    ChatPrompt,
-    Media,
-)
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media
 from pytest_chatprompt.prompt.request import (
     FunctionTool,
     OutputSchema,
@@ -119,8 +116,8 @@ def choose_one(choice: str | Mapping[str, Any], vendor: str, words: str) -> Tool
     return read
 
 
-def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
-    """Make the conversion of `reasoning_effort` for an API that has its own words, or not all of them."""
+def effort_among(vendor: str, *efforts: str, write: Callable[[str], str] = str) -> Callable[[str], str]:
+    """Make the conversion of `reasoning_effort` for an API that has not all of them, or writes them in its own way."""
 
     def convert(effort: str) -> str:
         if effort not in efforts:
@@ -128,7 +125,7 @@ def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str
                 f"{vendor} has no reasoning_effort {effort!r}; write one of {', '.join(efforts)}",
                 location=("settings", "reasoning_effort"),
             )
-        return efforts[effort]
+        return write(effort)
 
     return convert
 
@@ -367,13 +364,11 @@ def add_options(provider: VendorAPI, request: ProviderRequest, payload: Payload)
     for name, value in request.settings.items():
         if value is not None and name in provider.setting_fields:
             provider.setting_fields[name].put(value, payload.body)
-    parts = []
-    if request.tools:
-        parts.append(provider.tools_payload(request.tools))
-    if request.tool_choice is not None:
-        parts.append(provider.tool_choice_payload(request.tool_choice))
-    if request.response_format is not None:
-        parts.append(provider.response_format_payload(request.response_format))
-    for part in parts:
+    options: tuple[tuple[Callable[[Any], Payload], Any], ...] = (
+        (provider.tools_payload, request.tools or None),
+        (provider.tool_choice_payload, request.tool_choice),
+        (provider.response_format_payload, request.response_format),
+    )
+    for part in [write(option) for write, option in options if option is not None]:
         payload = Payload(deep_merge(payload.body, part.body), (*payload.adjustments, *part.adjustments))
     return payload

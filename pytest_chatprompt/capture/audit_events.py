@@ -28,13 +28,7 @@ WATCHED_EVENTS: Final = frozenset(
 
 
 class Attempt(NamedTuple):
-    """An attempt to reach for the network, or to start a program.
-
-    Args:
-        target: the address, `host:port`, or the program.
-        environment: the environment variables that a program would get, where the event tells them.
-        host: the name or address of a connection or a lookup.
-    """
+    """An attempt to reach for the network, `host:port`, or to start a program, with its environment if that is told."""
 
     kind: Literal["connection", "lookup", "program"]
     target: str

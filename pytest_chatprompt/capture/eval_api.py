@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,11 @@ class LoggedRequest:
 
     def as_sent(self) -> SentRequest:
         """The request as tests read it, its path whole."""
-        sent = SentRequest.from_httpx(self.request, answered_by=self.answered_by)
-        return replace(sent, is_late=True) if self.is_late else sent
+        return replace(SentRequest.from_httpx(self.request, None, self.answered_by), is_late=self.is_late)
 
 
 class ChildProcessCapture:
-    """The server of an `EvalAPI` for child processes, started on first use.
-
-    Args:
-        is_live: whether the server may forward requests, at once or later.
-    """
+    """The server of an `EvalAPI` for child processes, started on first use; a live one may forward requests."""
 
     def __init__(self, api: EvalAPI, *, is_live: bool) -> None:
         self._api = api
@@ -69,7 +64,12 @@ class ChildProcessCapture:
 
         with self._lock:
             if self.server is None:
-                self.server = CaptureServer(self._answer, is_live=self._is_live, on_error=self._note_error)
+                server = CaptureServer(
+                    lambda request: self._api.handle_of_child(request, server.forward),
+                    is_live=self._is_live,
+                    on_error=self._note_error,
+                )
+                self.server = server
             return self.server
 
     def is_own(self, url: httpx.URL) -> bool:
@@ -89,21 +89,12 @@ class ChildProcessCapture:
         finally:
             self._api = offline
 
-    def send(self, request: httpx.Request) -> httpx.Response:
-        """Send a request that the server got on to the real API; the stream of the response is not read yet."""
-        if self.server is None:
-            raise CaptureError("the server that the child process sent to is closed")
-        return self.server.forward(request)
-
     def close(self) -> None:
         """End the server, if there is one."""
         with self._lock:
             if self.server is not None:
                 self.server.close()
                 self.server = None
-
-    def _answer(self, request: httpx.Request) -> httpx.Response | None:
-        return self._api.handle_of_child(request)
 
     def _note_error(self, error: BaseException) -> None:
         self._api.errors.append(CaptureError(f"a request of a child process failed: {error}"))
@@ -209,10 +200,6 @@ class EvalAPI(respx.MockRouter):
         self.was_used = True
         return self.children.open().environ
 
-    def close(self) -> None:
-        """End the server, if there is one."""
-        self.children.close()
-
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()
@@ -221,15 +208,13 @@ class EvalAPI(respx.MockRouter):
         self._has_real_reply = False
         self._resources = None
 
-    @contextmanager
-    def intercept(self) -> Iterator[None]:
+    def intercept(self) -> AbstractContextManager[None]:
         """Take the requests of every client of this process."""
         # Offline runs of the built-in providers need none of it.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
         self.was_used = True
-        with intercept_clients(self):
-            yield
+        return intercept_clients(self)
 
     def handler(self, request: httpx.Request) -> httpx.Response:
         """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""
@@ -240,7 +225,8 @@ class EvalAPI(respx.MockRouter):
                 return super().handler(request)
         response = self._answer(entry)
         if response is None:
-            raise CaptureError(self._refusal(request))
+            self.errors.append(_refusal(request))
+            raise self.errors[-1]
         return response
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
@@ -253,59 +239,69 @@ class EvalAPI(respx.MockRouter):
         """Do as `handle` does; the side effects of routes may be async."""
         from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
 
-        return (
-            None
-            if self.children.is_own(request.url)
-            else await self._handle(request, send_async, super().async_handler)
-        )
+        if self.children.is_own(request.url):
+            return None
+        return await self._handle(request, send_async, super().async_handler)
+
+    def handle_of_child(self, request: httpx.Request, forward: Send) -> httpx.Response | None:
+        """Answer a request that came to the server; only a live run passes it on."""
+        response = run_now(self._handle(request, forward, super().handler))
+        return self._refuse(_refusal(request)) if response is None and not self.is_live else response
 
     async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
         # A forked process may send what nobody would capture in this process either.
         if os.getpid() != self._process_id and self._passes(request):
             return None
-        refusal = self._claim(request)
-        if refusal is not None:
-            return error_reply(f"{describe_request(request)} {refusal}")
+        stray = self._claim(request)
+        if stray is not None:
+            return error_reply(f"{describe_request(request)} {stray}")
         entry = self._log_request(request)
-        if self._has_routes_for(request):
-            try:
-                return await awaited(ask_routes(request))
-            except PassThrough:
-                self.log.remove(entry)
-                return None
-            except AllMockedAssertionError:
-                pass
-        return self._answer(entry) or await self._send_on(entry, send)
+        try:
+            if self._has_routes_for(request):
+                with suppress(AllMockedAssertionError):
+                    return await awaited(ask_routes(request))
+            return self._answer(entry) or await self._send_on(entry, send)
+        except PassThrough:
+            self.log.remove(entry)
+            return None
+        except (BudgetError, ReplayError) as error:
+            return self._refuse(error)
 
     async def _send_on(self, entry: LoggedRequest, send: Send) -> httpx.Response | None:
         """Replay or record the reply of the real API, or look at it because a model gives it."""
         recording, request = self.recording, entry.request
         if recording is None or not (recording.is_kept or _find_offline_api(request)) or self._passes(request):
-            return self._pass_or_refuse(entry)
+            return self._let_pass(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
 
         try:
             response = await replay_or_send(recording, request, send)
-        except (BudgetError, ReplayError) as error:
-            self.errors.append(error)
-            return error_reply(str(error))
         except (httpx.ConnectError, httpx.ConnectTimeout):
             if recording.is_kept:
                 raise
             # Nothing was sent, and its client may know the way: by a proxy, or by certificates of its own.
-            return self._pass_or_refuse(entry)
+            return self._let_pass(entry)
         entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
         self._has_real_reply = True
         return response
 
-    def handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
-        """Answer a request that came to the server; only a live run passes it on."""
-        response = run_now(self._handle(request, self.children.send, super().handler))
-        if response is None and not self.is_live:
-            return error_reply(self._refusal(request))
-        return response
+    def _let_pass(self, entry: LoggedRequest) -> httpx.Response | None:
+        """Let a request go on to the network, if it may."""
+        if self._passes(entry.request):
+            self.log.remove(entry)
+            return None
+        if not self.is_live:
+            return self._refuse(_refusal(entry.request))
+        entry.answered_by = "network"
+        # The reply is not seen here: what comes after the request may hold it.
+        self._has_real_reply = True
+        return None
+
+    def _refuse(self, error: BudgetError | CaptureError | ReplayError) -> httpx.Response:
+        self.errors.append(error)
+        return error_reply(str(error))
 
     def _claim(self, request: httpx.Request) -> str | None:
         """Count a request as sent by the test that runs; else, from a fork or a test that has ended, say why not."""
@@ -345,25 +341,13 @@ class EvalAPI(respx.MockRouter):
         try:
             reply = self.reply_queue.take(api.accepts, entry.as_sent)
         except CaptureError as error:
-            self.errors.append(error)
-            return error_reply(str(error))
+            return self._refuse(error)
         if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"
         response = api.answer(entry.request, reply)
         self.record(entry.request, response=response)
         return response
-
-    def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
-        if self._passes(entry.request):
-            self.log.remove(entry)
-            return None
-        if self.is_live:
-            entry.answered_by = "network"
-            # The reply is not seen here: what comes after the request may hold it.
-            self._has_real_reply = True
-            return None
-        return error_reply(self._refusal(entry.request))
 
     def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
@@ -377,17 +361,16 @@ class EvalAPI(respx.MockRouter):
         self._resources = self._resources or OfflineResources()
         return self._resources.find(request) or _find_offline_api(request)
 
-    def _refusal(self, request: httpx.Request) -> str:
-        """Note that nothing answers a request, and say so."""
-        description = describe_request(request)
-        method, _, url = description.partition(" ")
-        text = (
-            f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
-            f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
-            "or run with --chatprompt-live"
-        )
-        self.errors.append(CaptureError(text))
-        return text
+
+def _refusal(request: httpx.Request) -> CaptureError:
+    """The error for a request that nothing answers."""
+    description = describe_request(request)
+    method, _, url = description.partition(" ")
+    return CaptureError(
+        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
+        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
+        "or run with --chatprompt-live"
+    )
 
 
 def _find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:

@@ -8,6 +8,8 @@ of a pool, belongs to the test that runs. What a test has left behind when it en
 from __future__ import annotations
 
 import gc
+import os
+import re
 import sys
 import sysconfig
 import threading
@@ -24,27 +26,23 @@ from typing import Any, Final, NamedTuple
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
+from pytest_chatprompt.wording import shown_path
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
 Tell = Callable[[str, str], None]
-_STANDARD_LIBRARY: Final = Path(sysconfig.get_path("stdlib"))
-_THIS_PACKAGE: Final = Path(__file__).parents[1]
-_LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
+# The top-level package that a file was installed with.
+_INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]([^/\\.]+)")
+# How the names of other files begin that are no code of yours: frozen modules, and those of Python and of this package.
+_INTERNAL: Final = ("<", f"{sysconfig.get_path('stdlib')}{os.sep}", f"{Path(__file__).parents[1]}{os.sep}")
 # They run tests: the frames above them have nothing to do with the attempt.
 _TEST_RUNNERS: Final = ("_pytest", "pluggy")
 
 
 class Caller(NamedTuple):
-    """The library and the line of code that tried something.
-
-    Args:
-        library: the top-level package that your code called; `""` if none was in between.
-        place: `file:line` in your code, the file relative to the current folder if it is below; `""` if there is none,
-            as in a thread that a library has started.
-    """
+    """The top-level package and the line of your code, `file:line`, that tried something; `""` if there is none."""
 
     library: str
     place: str
@@ -59,13 +57,8 @@ class Caller(NamedTuple):
 class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
-    Args:
-        has_looked_up: whether one of these names was looked up.
-        blocked: addresses beyond this machine, `host:port`; none of them was reached.
-        programs: programs; none of them was started.
-        callers: who tried each of them first, by address or program.
-        loopback: addresses on this machine; these connections were allowed.
-        owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
+    `callers` has who tried each first of what was `blocked`, `host:port`, or of the programs; `loopback` was allowed.
+    An `owner` is told each attempt in place of these lists, where no report of a test would show them.
     """
 
     allows_programs: bool = False
@@ -109,10 +102,8 @@ class Owner:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
-        thread: the one in which it runs.
         earlier_threads: threads that were there before, or serve other tests too.
-        senders: the other threads that have sent a request.
-        left: the identities of those that go on after the test.
+        left: the identities of the `senders` that go on after the test.
     """
 
     name: str
@@ -352,27 +343,11 @@ def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
     """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
     library = ""
     for file, line in stack:
-        path = Path(file)
-        package = _library(path)
-        if package in _TEST_RUNNERS:
-            break
-        if package:
-            library = package
-        elif not _is_internal(path):
-            shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-            return Caller(library, f"{shown.as_posix()}:{line}")
+        installed = _INSTALLED.search(file)
+        if installed is not None:
+            if installed[1] in _TEST_RUNNERS:
+                break
+            library = installed[1]
+        elif not file.startswith(_INTERNAL):
+            return Caller(library, f"{shown_path(Path(file), folder)}:{line}")
     return Caller(library, "")
-
-
-def _library(path: Path) -> str:
-    """The top-level package that a file was installed with; `""` if it was not installed."""
-    for folder in _LIBRARY_FOLDERS:
-        if folder in path.parts:
-            return Path(path.parts[path.parts.index(folder) + 1]).stem
-    return ""
-
-
-def _is_internal(path: Path) -> bool:
-    """Whether a file belongs to Python or to this package; frozen modules have names such as `<frozen runpy>`."""
-    is_frozen = str(path).startswith("<")
-    return is_frozen or path.is_relative_to(_STANDARD_LIBRARY) or path.is_relative_to(_THIS_PACKAGE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -48,8 +47,6 @@ class LiveCaptureRouter:
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
         self._open: list[_LiveCapture] = []
-        self._interception = ExitStack()
-        self._lock = threading.Lock()
 
     @contextmanager
     def capture(
@@ -73,19 +70,11 @@ class LiveCaptureRouter:
             if api is not None:
                 stack.enter_context(api.children.forward(capture))
                 capture.children = api.children
-            with self._lock:
-                self._open.append(capture)
-                if len(self._open) == 1:
-                    self._interception.enter_context(intercept_clients(self))
-            token = _current.set(capture)
-            try:
-                yield capture
-            finally:
-                _current.reset(token)
-                with self._lock:
-                    self._open.remove(capture)
-                    if not self._open:
-                        self._interception.close()
+            self._open.append(capture)
+            stack.callback(self._open.remove, capture)
+            stack.enter_context(intercept_clients(self))
+            stack.callback(_current.reset, _current.set(capture))
+            yield capture
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""

@@ -24,13 +24,10 @@ _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_c
 _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 # The values that variables get in place of those that they have, or that they lack.
 _PLACEHOLDER: Final = "offline"
+_AZURE: Final = "https://azure-openai.invalid"
 _VALUES: Final[Mapping[str, str]] = {
-    variable: value
-    for api in REDIRECTED_APIS
-    for variable, value in {
-        **{name: (api.find_base_url({}) or "https://azure-openai.invalid") + path for name, path in api.urls.items()},
-        **api.offline,
-    }.items()
+    **{name: (api.find_base_url({}) or _AZURE) + path for api in REDIRECTED_APIS for name, path in api.urls.items()},
+    **{name: value for api in REDIRECTED_APIS for name, value in api.offline.items()},
 }
 # The variables of `REDIRECTED_APIS` that hold credentials.
 _CREDENTIALS: Final = frozenset(
@@ -87,10 +84,9 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
             for key, (package, prefixes) in _PLAIN_KEYS.items()
             if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
         ]
-    replaced = given & _CREDENTIALS.union(credentials)
-    return {
-        name: _VALUES.get(name, _PLACEHOLDER) for name in (*(name for name in names if name not in given), *replaced)
-    }
+    wanted = [name for name in names if name not in given]
+    wanted += given & _CREDENTIALS.union(credentials)
+    return {name: _VALUES.get(name, _PLACEHOLDER) for name in wanted}
 
 
 @cache
@@ -105,20 +101,20 @@ def _is_installed(package: str) -> bool:
 
 def describe_missing_variable(error: BaseException) -> str:
     """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error."""
-    seen: set[int] = set()
+    chain: list[BaseException] = []
     each: BaseException | None = error
-    while each is not None and id(each) not in seen:
-        seen.add(id(each))
-        names = _missing_variables(each)
-        if names:
-            them = "it" if len(names) == 1 else "them"
-            return (
-                f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
-                f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
-                f"value chatprompt_placeholders, which sets {them} while eval_api acts"
-            )
+    while each is not None and each not in chain:
+        chain.append(each)
         each = each.__cause__ or each.__context__
-    return ""
+    names = next(filter(None, map(_missing_variables, chain)), ())
+    if not names:
+        return ""
+    them = "it" if len(names) == 1 else "them"
+    return (
+        f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
+        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
+        f"value chatprompt_placeholders, which sets {them} while eval_api acts"
+    )
 
 
 def _missing_variables(error: BaseException) -> tuple[str, ...]:
@@ -145,8 +141,6 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in before:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})

@@ -7,11 +7,9 @@ ends.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email import message_from_bytes
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -29,80 +27,55 @@ _TIME: Final = "2025-01-01T00:00:00Z"
 _MODEL: Final = "offline"
 # A PNG of one pixel.
 _IMAGE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-_IMAGE_URL: Final = "https://images.offline.invalid/image.png"
 # openai `types/moderation.py`, mistralai `models/moderationllmv1categorythresholds.py` and v2's.
-_CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "openai": (
-        "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
-        "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
-    ),
-    "mistral": (
-        "sexual", "hate_and_discrimination", "violence_and_threats", "dangerous_and_criminal_content", "dangerous",
-        "criminal", "selfharm", "health", "financial", "law", "pii", "jailbreaking",
-    ),
-}  # fmt: skip
-# What each vendor's SDK sends in a header: it may ask a gateway, or a server on this machine. The narrower first.
-_SDK_HEADERS: Final = (
-    ("anthropic", "anthropic-version", ""),
-    ("gemini", "x-goog-api-client", ""),
-    ("cohere", "x-fern-sdk-name", "cohere"),
-    ("mistral", "user-agent", "mistral-client"),
-    ("openai", "x-stainless-lang", ""),
-)
-# The domains of the vendors, and of those whose API resembles OpenAI's.
-_DOMAINS: Final[Mapping[str, str]] = {
-    "anthropic.com": "anthropic",
-    "googleapis.com": "gemini",
-    "cohere.com": "cohere",
-    "mistral.ai": "mistral",
-    **dict.fromkeys(
-        (
-            "openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "groq.com",
-            "together.ai", "cerebras.ai", "fireworks.ai", "deepseek.com", "openrouter.ai", "x.ai",
-        ),
-        "openai",
-    ),
-}  # fmt: skip
+_CATEGORIES: Final = (
+    "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
+    "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+    "hate_and_discrimination", "violence_and_threats", "dangerous_and_criminal_content", "dangerous", "criminal",
+    "selfharm", "health", "financial", "law", "pii", "jailbreaking",
+)  # fmt: skip
+# Each vendor with a header of its SDK, which may ask a gateway or a server on this machine, and with the ends of the
+# hosts that speak its API. The narrower header first.
+_VENDORS: Final = (
+    ("anthropic", "anthropic-version", "", (".anthropic.com",)),
+    ("gemini", "x-goog-api-client", "", (".googleapis.com",)),
+    ("cohere", "x-fern-sdk-name", "cohere", (".cohere.com",)),
+    ("mistral", "user-agent", "mistral-client", (".mistral.ai",)),
+    ("openai", "x-stainless-lang", "", (
+        ".openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".groq.com",
+        ".together.ai", ".cerebras.ai", ".fireworks.ai", ".deepseek.com", ".openrouter.ai", ".x.ai",
+    )),
+)  # fmt: skip
 
 
 def _vendor(request: httpx.Request) -> str:
     """Whose API a request is for, by the SDK that sends it or by its host; `""` for nobody's of the table."""
-    for vendor, header, value in _SDK_HEADERS:
-        if header in request.headers and value in request.headers[header]:
-            return vendor
-    host = f".{request.url.host}"
-    return next((vendor for domain, vendor in _DOMAINS.items() if host.endswith(f".{domain}")), "")
+    headers, host = request.headers, f".{request.url.host}"
+    by_header = (vendor for vendor, name, value, _ in _VENDORS if name in headers and value in headers[name])
+    by_host = (vendor for vendor, _, _, ends in _VENDORS if host.endswith(ends))
+    return next(by_header, "") or next(by_host, "")
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceCall:
+class ResourceCall(NamedTuple):
     """A request to one of these endpoints, and how it is answered.
 
-    Args:
-        has_content: whether it carries what a model sees, so that it is locked.
+    `has_content` says whether it carries what a model sees, so that it is locked. `name` is that in its path: of a
+    model, or of a file.
     """
 
-    reply: Callable[[], httpx.Response]
+    reply: Callable[[ResourceCall], httpx.Response]
     has_content: bool
+    vendor: str
+    request: httpx.Request
+    name: str = ""
 
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - the APIs of models look at it
         """Whether a queued reply is for it: those are what models say."""
         return False
 
-    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:  # noqa: ARG002
         """Answer the request."""
-        del reply
-        response = self.reply()
-        response.request = request
-        return response
-
-
-class _Call(NamedTuple):
-    """A request, whose API it is for, and the name in its path: of a model, or of a file."""
-
-    vendor: str
-    request: httpx.Request
-    name: str = ""
+        return self.reply(self)
 
 
 class _File(NamedTuple):
@@ -130,82 +103,66 @@ class OfflineResources:
 
     def find(self, request: httpx.Request) -> ResourceCall | None:
         """What answers a request; `None` if it is to no such endpoint of a known vendor."""
-        if str(request.url) == _IMAGE_URL:
-            return ResourceCall(_png, has_content=False)
         vendor = _vendor(request)
-        if not vendor:
-            return None
-        for method, path, reply, has_content in _ENDPOINTS:
+        for method, path, reply, has_content in _ENDPOINTS if vendor else ():
             found = re.search(path, request.url.path) if request.method == method else None
             if found is not None:
-                return ResourceCall(partial(reply, self, _Call(vendor, request, *found.groups())), has_content)
+                return ResourceCall(partial(reply, self), has_content, vendor, request, *found.groups())
         return None
 
     # --- models
 
-    def _list_models(self, call: _Call) -> httpx.Response:
-        models = [_model(call.vendor, _MODEL)]
-        return _json({"models": models} if call.vendor in ("cohere", "gemini") else _list(models))
+    def _list_models(self, call: ResourceCall) -> httpx.Response:
+        return _list([_model(call.vendor, _MODEL)])
 
-    def _get_model(self, call: _Call) -> httpx.Response:
+    def _get_model(self, call: ResourceCall) -> httpx.Response:
         return _json(_model(call.vendor, call.name))
-
-    def _delete_model(self, call: _Call) -> httpx.Response:
-        return _json({} if call.vendor == "gemini" else {"id": call.name, "object": "model", "deleted": True})
 
     # --- counts of tokens, moderation, images
 
-    def _count_tokens(self, call: _Call) -> httpx.Response:
+    def _count_tokens(self, call: ResourceCall) -> httpx.Response:
         tokens = max(1, estimate_tokens(count_characters(SentRequest.from_httpx(call.request))))
-        if call.request.url.path.endswith(":countTokens"):
-            return _json({"totalTokens": tokens})
-        is_openais = call.request.url.path.rstrip("/").endswith("/responses/input_tokens")
-        return _json({"input_tokens": tokens, **({"object": "response.input_tokens"} if is_openais else {})})
+        # Of OpenAI and Anthropic, of Gemini.
+        return _json({"object": "response.input_tokens", "input_tokens": tokens, "totalTokens": tokens})
 
-    def _moderate(self, call: _Call) -> httpx.Response:
+    def _moderate(self, call: ResourceCall) -> httpx.Response:
         body = _body(call.request)
         given: Any = body.get("input")
         # Of a list each text, or each conversation, has a result; parts of one message have one together.
         is_several = isinstance(given, list) and not all(isinstance(each, Mapping) for each in given)
-        names = _CATEGORIES.get(call.vendor, _CATEGORIES["openai"])
         result = {
             "flagged": False,
-            "categories": dict.fromkeys(names, False),
-            "category_scores": dict.fromkeys(names, 0.0),
-            "category_applied_input_types": {name: [] for name in names},
+            "categories": dict.fromkeys(_CATEGORIES, False),
+            "category_scores": dict.fromkeys(_CATEGORIES, 0.0),
+            "category_applied_input_types": {name: [] for name in _CATEGORIES},
         }
         results = [result] * (len(given) if is_several else 1)
         return _json({"id": "modr-offline", "model": body.get("model") or _MODEL, "results": results})
 
-    def _make_images(self, call: _Call) -> httpx.Response:
+    def _make_images(self, call: ResourceCall) -> httpx.Response:
         form = _form(call.request)
         body = _body(call.request) if form is None else {name: value.text for name, value in form.items()}
-        kind = "image_edit" if "edits" in call.request.url.path else "image_generation"
-        usage = {
-            "input_tokens": 0,
-            "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
-            "output_tokens": 0,
-            "total_tokens": 0,
-        }
-        form_of_image = {"background": "opaque", "output_format": "png", "quality": "auto", "size": "1024x1024"}
+        tokens = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)
+        usage = {**tokens, "input_tokens_details": {"image_tokens": 0, "text_tokens": 0}}
+        made = {"usage": usage, "background": "opaque", "output_format": "png", "quality": "low", "size": "1024x1024"}
         if str(body.get("stream")).lower() == "true":
-            done = {"type": f"{kind}.completed", "b64_json": _IMAGE, "created_at": CREATED, "usage": usage}
-            content = server_sent_event({**done, **form_of_image}, f"{kind}.completed") + b"data: [DONE]\n\n"
+            kind = "image_edit.completed" if "edits" in call.request.url.path else "image_generation.completed"
+            event = {"type": kind, "b64_json": _IMAGE, "created_at": CREATED, **made}
+            content = server_sent_event(event, kind) + b"data: [DONE]\n\n"
             return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
-        is_link = body.get("response_format", "url" if str(body.get("model")).startswith("dall-e") else "") == "url"
-        image = {"url": _IMAGE_URL} if is_link else {"b64_json": _IMAGE}
-        images = [image] * int(body.get("n") or 1)
-        return _json({"created": CREATED, "data": images, "usage": usage, **form_of_image, "quality": "low"})
+        is_link = body.get("response_format", "url" if "dall-e" in str(body.get("model")) else "") == "url"
+        image = {"url": "https://images.offline.invalid/image.png"} if is_link else {"b64_json": _IMAGE}
+        return _json({"created": CREATED, "data": [image] * int(body.get("n") or 1), **made})
 
     # --- files
 
-    def _upload(self, call: _Call) -> httpx.Response:
+    def _upload(self, call: ResourceCall) -> httpx.Response:
         form = _form(call.request) or {}
         sent = form.get("file", _File("", "file", b""))
         purpose = form["purpose"].text if "purpose" in form else sent.purpose
         return _json(_file(call.vendor, self._keep(sent._replace(purpose=purpose))))
 
-    def _start_upload(self, call: _Call) -> httpx.Response:
+    def _start_upload(self, call: ResourceCall) -> httpx.Response:
         """Take a file of Gemini in pieces (google-genai `_api_client.py`, `_upload_fd`)."""
         command = call.request.headers.get("x-goog-upload-command", "")
         number = call.request.url.params.get("upload_id", "")
@@ -227,28 +184,20 @@ class OfflineResources:
         kept = self._keep(self._uploads.pop(number))
         return httpx.Response(200, headers={"x-goog-upload-status": "final"}, json={"file": _file(call.vendor, kept)})
 
-    def _list_files(self, call: _Call) -> httpx.Response:
-        files = [_file(call.vendor, file) for file in self._files.values()]
-        return _json({"files": files} if call.vendor == "gemini" else _list(files))
+    def _list_files(self, call: ResourceCall) -> httpx.Response:
+        return _list([_file(call.vendor, file) for file in self._files.values()])
 
-    def _get_file(self, call: _Call) -> httpx.Response:
+    def _get_file(self, call: ResourceCall) -> httpx.Response:
         return _json(_file(call.vendor, self._find_file(call.name)))
 
-    def _get_content(self, call: _Call) -> httpx.Response:
+    def _get_content(self, call: ResourceCall) -> httpx.Response:
         # Mistral's SDK takes no other type.
         headers = {"content-type": "application/octet-stream"}
         return httpx.Response(200, headers=headers, content=self._find_file(call.name).content)
 
-    def _get_link(self, call: _Call) -> httpx.Response:
-        return _json({"url": f"https://files.offline.invalid/{call.name}"})
-
-    def _delete_file(self, call: _Call) -> httpx.Response:
+    def _delete_file(self, call: ResourceCall) -> httpx.Response:
         self._files.pop(call.name, None)
-        if call.vendor == "gemini":
-            return _json({})
-        if call.vendor == "anthropic":
-            return _json({"id": call.name, "type": "file_deleted"})
-        return _json({"id": call.name, "object": "file", "deleted": True})
+        return _json({"id": call.name, "object": "file", "type": "file_deleted", "deleted": True})
 
     def _keep(self, file: _File) -> _File:
         """Keep a file, under an id that is the same for the same file."""
@@ -268,7 +217,6 @@ _BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
 _ENDPOINTS: Final = (
     ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
     ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
-    ("DELETE", rf"{_BASE}/models/(.+?)/?$", OfflineResources._delete_model, False),
     ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
     ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
     ("POST", r"/moderations/?$", OfflineResources._moderate, True),
@@ -278,7 +226,6 @@ _ENDPOINTS: Final = (
     ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
     ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
     ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
-    ("GET", rf"{_BASE}/files/([^/:]+)/url$", OfflineResources._get_link, False),
     ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
 )
 
@@ -287,13 +234,11 @@ def _json(data: Any) -> httpx.Response:
     return httpx.Response(200, json=data)
 
 
-def _png() -> httpx.Response:
-    return httpx.Response(200, headers={"content-type": "image/png"}, content=base64.b64decode(_IMAGE))
+# Where it can be, one reply has the fields of all vendors: each SDK reads its own.
 
 
-def _list(items: list[dict[str, Any]]) -> dict[str, Any]:
-    ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else {}
-    return {"object": "list", "data": items, "has_more": False, **ends}
+def _list(items: list[dict[str, Any]]) -> httpx.Response:
+    return _json({"object": "list", "data": items, "models": items, "files": items, "has_more": False})
 
 
 def _model(vendor: str, name: str) -> dict[str, Any]:
@@ -308,38 +253,28 @@ def _model(vendor: str, name: str) -> dict[str, Any]:
 
 
 def _file(vendor: str, file: _File) -> dict[str, Any]:
+    size = len(file.content)
     if vendor == "gemini":
         return {
             "name": f"files/{file.id}",
             "displayName": file.name,
             "mimeType": file.media_type,
-            "sizeBytes": str(len(file.content)),
-            "createTime": _TIME,
-            "updateTime": _TIME,
+            "sizeBytes": str(size),
             "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{file.id}",
             "state": "ACTIVE",
-            "source": "UPLOADED",
         }
-    if vendor == "anthropic":
-        return {
-            "id": file.id,
-            "type": "file",
-            "filename": file.name,
-            "mime_type": file.media_type,
-            "size_bytes": len(file.content),
-            "created_at": _TIME,
-            "downloadable": False,
-        }
-    own = {"sample_type": "instruct", "source": "upload", "deleted": False} if vendor == "mistral" else {}
+    of_anthropic = {"type": "file", "mime_type": file.media_type, "size_bytes": size}
+    of_mistral = {"sample_type": "instruct", "source": "upload", "deleted": False}
     return {
         "id": file.id,
         "object": "file",
-        "bytes": len(file.content),
+        "bytes": size,
         "created_at": CREATED,
         "filename": file.name,
         "purpose": file.purpose,
         "status": "processed",
-        **own,
+        **of_anthropic,
+        **of_mistral,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
@@ -18,8 +18,6 @@ from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, Provide
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-
-_OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
 
 
 def can_preview(provider: object) -> bool:
@@ -38,7 +36,7 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
         return None
     if not provider.sends_what_it_prepares:
         return None
-    with guard_network() as attempts, use_context(_OFFLINE):
+    with guard_network() as attempts, use_context(SendContext(is_offline=True, is_priced=False)):
         try:
             api.redactor.add_request(provider.credentials(), parsed_url(provider.base_url))
             return preview_prepared(provider, request)
@@ -64,6 +62,6 @@ def preview(
 def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
     """`preview` for a provider that prepares its requests."""
     prepared = provider.prepare(request)
-    sent = SentRequest.from_httpx(provider.unsigned_request(prepared), provider.base_url, "default")
+    sent = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, provider.sent_headers(prepared))
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

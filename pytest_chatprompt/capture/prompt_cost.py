@@ -35,15 +35,7 @@ def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = Fal
     if _target(stored) != _target(sent):
         return "endpoint"
     keys = prompt_keys(stored)
-    before, after = (
-        [
-            leaf
-            for key in keys
-            if isinstance(each.body, Mapping) and key in each.body
-            for leaf in _leaves(each.body[key], (key,))
-        ]
-        for each in (stored, sent)
-    )
+    before, after = _prompt_leaves(stored, keys), _prompt_leaves(sent, keys)
     before_text, after_text = ("".join(text for _, text in leaves) for leaves in (before, after))
     if after_text.startswith(before_text) or (after_text and not must_go_on and before_text.startswith(after_text)):
         return None
@@ -81,10 +73,16 @@ def prompt_keys(sent: SentRequest) -> Sequence[str]:
     return sorted(sent.body, key=str) if isinstance(sent.body, Mapping) else ()
 
 
+def _prompt_leaves(sent: SentRequest, keys: Sequence[str]) -> list[tuple[_Place, str]]:
+    body = sent.body if isinstance(sent.body, Mapping) else {}
+    return [leaf for key in keys if key in body for leaf in _leaves(body[key], (key,))]
+
+
 def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str]]:
     """The texts and other values of a prompt with their places, in the order in which they are read."""
     if isinstance(value, Mapping):
-        for key in sorted(value.keys() - {CACHE_KEY}, key=_reading_order):
+        # A stored body may have been edited by hand, so that a key of it is read as a number.
+        for key in sorted(value.keys() - {CACHE_KEY}, key=lambda key: (key not in _FIRST_KEYS, str(key))):
             yield from _leaves(value[key], (*place, key))
     elif isinstance(value, list):
         items = [item for item in value if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})]
@@ -93,11 +91,6 @@ def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str]]:
     else:
         # Beside a text nothing stands behind it, so that a longer one begins with it.
         yield place, f"\0{place} {type(value).__name__} {value}"
-
-
-def _reading_order(key: str) -> tuple[bool, str]:
-    # A stored body may have been edited by hand, so that a key of it is read as a number.
-    return key not in _FIRST_KEYS, str(key)
 
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and

@@ -13,10 +13,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -25,8 +25,8 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.model_answers import request_seconds, with_usage
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_post, with_latency
+from pytest_chatprompt.capture.recording.model_answers import with_usage
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
@@ -41,18 +41,12 @@ if TYPE_CHECKING:
 
 SendFunction = Callable[[ProviderRequest], Any]
 
-_NOTHING_SENT: Final = (
-    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that point it there "
-    "(OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own overrides them; "
-    "set capture=False, or let its command pass the URL on"
-)
-
 
 def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
     """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
-        return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
+        return _run_agent(provider, request, api.redactor, api)
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     context = SendContext(is_offline=True, is_priced=api.recording is not None)
     environment = offline(placeholders=api.placeholders, credentials=credentials)
@@ -97,28 +91,22 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     `replies` are given in place of the API's own; `api` forwards what child processes send to its server.
     """
     __tracebackhide__ = True
-    budget = current_context().budget
+    # It sees what is sent, and what models reply.
+    recording = recording or OpenRecording(sends=True, is_kept=False)
+    recording.budget = current_context().budget
     if isinstance(provider, AgentProvider):
-        if budget is not None:
+        if recording.budget is not None:
             raise BudgetError(
                 "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
-
-        def learn(sent: httpx.Request) -> None:
-            router.redactor.add_request(sent.headers, sent.url)
-
         started_at = time.monotonic()
-        exchange = _run_agent(provider, request, router.redactor, learn, current_context())
+        exchange = _run_agent(provider, request, router.redactor)
     else:
-        # It sees what is sent, and what models reply.
-        recording = recording or OpenRecording(sends=True, is_kept=False)
-        recording.budget = budget
         with router.capture(replies, recording=recording, api=api) as capture:
             started_at = time.monotonic()
             exchange = _let_send(provider, request, capture, ConnectionAttempts())
-    seconds = request_seconds(recording, time.monotonic() - started_at)
-    response = with_latency(exchange.response, recording, seconds)
-    return exchange._replace(response=with_usage(response, recording))
+    seconds = time.monotonic() - started_at
+    return exchange._replace(response=with_usage(exchange.response, recording, seconds))
 
 
 def capture_replayed(
@@ -126,13 +114,10 @@ def capture_replayed(
 ) -> Exchange:
     """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
     __tracebackhide__ = True
-    if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
-        replay = partial(replay_or_post, recording)
-        with use_context(SendContext(is_offline=True, replay=replay)):
-            return Exchange(request, with_latency(provider.send(request), recording), ())
     api.recording = recording
+    started_at = time.monotonic()
     exchange = capture_offline(provider, request, api)
-    return exchange._replace(response=with_usage(with_latency(exchange.response, recording), recording))
+    return exchange._replace(response=with_usage(exchange.response, recording, time.monotonic() - started_at))
 
 
 # --- providers of one's own
@@ -141,7 +126,14 @@ def capture_replayed(
 def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
     """Let a provider send a request: an object with `send`, or a function. An async one is awaited."""
     __tracebackhide__ = True
-    response = send_function(provider)(request)
+    if inspect.isclass(provider):
+        raise ProviderError(
+            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
+        )
+    send = getattr(provider, "send", provider)
+    if not callable(send):
+        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
+    response = send(request)
     if inspect.isawaitable(response):
         response = _wait_for(response)
     if isinstance(response, ProviderResponse):
@@ -150,18 +142,6 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
         return ProviderResponse(text=response)
     sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
     raise ProviderError(f"{sender} returned {type(response).__name__}, not a ProviderResponse or a str")
-
-
-def send_function(provider: object) -> SendFunction:
-    """The function to call: the provider's `send`, or the provider itself."""
-    if inspect.isclass(provider):
-        raise ProviderError(
-            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
-        )
-    send = getattr(provider, "send", provider)
-    if not callable(send):
-        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
-    return cast(SendFunction, send)
 
 
 def _wait_for(awaitable: Awaitable[Any]) -> Any:
@@ -185,17 +165,11 @@ def _wait_for(awaitable: Awaitable[Any]) -> Any:
 
 
 def _run_agent(
-    provider: AgentProvider,
-    request: ProviderRequest,
-    redactor: Redactor,
-    answer: Callable[[httpx.Request], httpx.Response | None],
-    context: SendContext,
+    provider: AgentProvider, request: ProviderRequest, redactor: Redactor, api: EvalAPI | None = None
 ) -> Exchange:
-    """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
-
-    What it sends is given to `answer`, and forwarded to the real API where that returns `None`.
-    """
+    """Run an agent: offline, where `api` answers it, only with `capture`, since its command is known beforehand."""
     __tracebackhide__ = True
+    context = current_context() if api is None else SendContext(is_offline=True)
     redactor.add_agent_environment(provider.env)
     invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
     if not provider.capture:
@@ -212,7 +186,8 @@ def _run_agent(
         # One at a time: a test's routes need not be safe between threads.
         with lock:
             requests.append(sent)
-            return answer(sent)
+            redactor.add_request(sent.headers, sent.url)
+            return None if api is None else api.handler(sent)
 
     volatile = VolatileValues(keep=invocation.prompt)
     server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})
@@ -226,11 +201,15 @@ def _run_agent(
             # Even if the agent failed because of it, or swallowed it.
             raise CaptureError(str(server.errors[0])) from server.errors[0]
     if not requests:
-        raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
-    sent = []
-    for each in map(SentRequest.from_httpx, requests):
-        body = volatile.replace(provider.stable_body(each.body))
-        sent.append(SentRequest(each.endpoint, body, headers=each.headers))
+        raise CaptureError(
+            f"{provider.executable} sent nothing to the server that captures what it sends: it may not read the "
+            "variables that point it there (OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own "
+            "overrides them; set capture=False, or let its command pass the URL on"
+        )
+    sent = (
+        replace(each, url="", body=volatile.replace(provider.stable_body(each.body)))
+        for each in map(SentRequest.from_httpx, requests)
+    )
     return Exchange(request, response, tuple(sent), invocation)
 
 
@@ -246,49 +225,37 @@ _TOLERANCE_SECONDS: Final = 2.0
 
 
 class VolatileValues:
-    """Placeholders for temporary folders, ids and times: `{id 1}` stands for the first UUID that the agent sent.
-
-    Args:
-        keep: the agent's task. A date or an id in it is part of the case, and stays.
-    """
+    """Placeholders for temporary folders, ids and times, but for those in the agent's task, which is to `keep`."""
 
     def __init__(self, *, keep: str) -> None:
         self._keep = keep
         self._started = time.time()
         self._ids: dict[str, str] = {}
-        folders = {tempfile.gettempdir(), str(Path(tempfile.gettempdir()).resolve())}
+        folders = "|".join(map(re.escape, {tempfile.gettempdir(), str(Path(tempfile.gettempdir()).resolve())}))
         # As `tempfile` names them, for `AgentProvider.send`.
-        self._folder = re.compile(
-            rf"(?:{'|'.join(map(re.escape, sorted(folders, key=len, reverse=True)))})/chatprompt-[a-z0-9_]{{8}}"
-        )
+        self._folder = re.compile(rf"(?:{folders})/chatprompt-[a-z0-9_]{{8}}")
 
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
-        match data:
-            case str():
-                # The document stays as it is: only its paths may hold what differs.
-                parts = data.split(self._keep) if self._keep else [data]
-                return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
-            case dict():
-                return {key: self.replace(value) for key, value in data.items()}
-            case list():
-                return [self.replace(item) for item in data]
-            case int() | float() if not isinstance(data, bool) and self._is_now(data):
-                return "{time}"
-        return data
+        if isinstance(data, str):
+            # Of the task only its paths may hold what differs.
+            parts = data.split(self._keep) if self._keep else [data]
+            return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
+        if isinstance(data, dict):
+            return {key: self.replace(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self.replace(item) for item in data]
+        is_number = isinstance(data, int | float) and not isinstance(data, bool)
+        return "{time}" if is_number and self._is_now(data) else data
 
     def _replace_in_text(self, text: str) -> str:
         text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)
         text = _UNIX_TIME.sub(lambda match: "{time}" if self._is_now(float(match[0])) else match[0], text)
-        return re.sub(_ISO_TIME.format(dates="|".join(self._dates())), self._name_date_or_time, text)
-
-    def _name_date_or_time(self, match: re.Match[str]) -> str:
-        return "{date}" if len(match[0]) == len("2000-01-01") else "{time}"
-
-    def _dates(self) -> set[str]:
-        """The dates of the run, here and in UTC."""
-        moments = (self._started, time.time())
-        return {datetime.fromtimestamp(at, zone).date().isoformat() for at in moments for zone in (None, UTC)}
+        # The dates of the run, here and in UTC.
+        moments = (datetime.fromtimestamp(at, zone) for at in (self._started, time.time()) for zone in (None, UTC))
+        dates = {str(moment.date()) for moment in moments}
+        pattern = _ISO_TIME.format(dates="|".join(dates))
+        return re.sub(pattern, lambda match: "{date}" if match[0] in dates else "{time}", text)
 
     def _is_now(self, number: float) -> bool:
         seconds = number / 1000 if number > _MILLISECONDS else number

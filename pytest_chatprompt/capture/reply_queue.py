@@ -21,12 +21,7 @@ _SHOWN_REPLIES: Final = 10
 
 
 class QueuedReply(NamedTuple):
-    """A reply that waits for its request.
-
-    Args:
-        number: from 1, in the order of the calls of `eval_api.reply`.
-        when: a text that the request has to hold, or a function of the request; `None` for any request.
-    """
+    """A reply that waits for its request, numbered from 1 in the order of the calls of `eval_api.reply`."""
 
     reply: Reply
     number: int = 1
@@ -44,19 +39,14 @@ class QueuedReply(NamedTuple):
         except Exception as error:
             raise CaptureError(
                 f"reply {self.number} of eval_api.reply cannot tell whether {sent.endpoint} is its request: "
-                f"{_described(self.when)} raised {type(error).__name__}: {error}"
+                f"{_shown(self.when)} raised {type(error).__name__}: {error}"
             ) from error
 
     def describe(self) -> str:
         """What it is, as its call says it: `reply 2: 'Hello, Ada', when='Ada'`."""
-        content = [_shortened(self.reply.text)] if self.reply.text is not None else []
-        if self.reply.tool_calls:
-            content.append(f"tool_calls=[{', '.join(call['name'] for call in self.reply.tool_calls)}]")
-        for name in ("json", "error", "finish_reason", "usage"):
-            value = getattr(self.reply, name)
-            content += [] if value is None else [f"{name}={_shortened(value)}"]
-        content += [] if self.when is None else [f"when={_described(self.when)}"]
-        return f"reply {self.number}: {', '.join(content)}"
+        given = {**vars(self.reply), "when": self.when}
+        shown = [f"{name}={_shown(value)}" for name, value in given.items() if value not in (None, ())]
+        return f"reply {self.number}: {', '.join(shown).removeprefix('text=')}"
 
 
 def _holds(data: Any, text: str) -> bool:
@@ -67,16 +57,8 @@ def _holds(data: Any, text: str) -> bool:
     return any(_holds(value, text) for value in values)
 
 
-def _described(when: When) -> str:
-    if isinstance(when, str):
-        return _shortened(when)
-    code = getattr(when, "__code__", None)
-    line = "" if code is None else f" (line {code.co_firstlineno})"
-    return f"{getattr(when, '__name__', type(when).__name__)}{line}"
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
+def _shown(value: Any) -> str:
+    text = getattr(value, "__name__", type(value).__name__) if callable(value) else repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
@@ -89,11 +71,7 @@ class ReplyQueue:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, reply: Reply, when: When | None) -> None:
-        """Queue a reply.
-
-        Raises:
-            ValueError, TypeError: `when` is neither a text nor an ordinary function.
-        """
+        """Queue a reply; an error if `when` is neither a text nor an ordinary function."""
         if when == "":
             raise ValueError("when is an empty text, which every request holds; leave it out")
         if when is not None and not isinstance(when, str) and not callable(when):
@@ -106,10 +84,8 @@ class ReplyQueue:
     def take(self, accepts: Callable[[Reply], bool], describe: Callable[[], SentRequest]) -> Reply | None:
         """Take the reply for a request: the first whose `when` fits, else the first without; `None` if there is none.
 
-        Which thread sends first is chance: a reply for any request must not go to one that has its own.
-
-        Raises:
-            CaptureError: a function of the test has failed.
+        Which thread sends first is chance: a reply for any request must not go to one that has its own. A function of
+        the test that fails is a `CaptureError`.
         """
         with self._lock:
             waiting = sorted(self.waiting, key=lambda each: each.when is None)

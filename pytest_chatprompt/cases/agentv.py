@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from pytest_chatprompt.cases.case import SharedKeys
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
@@ -70,17 +71,13 @@ class _TargetFields(RequestSettings):
     timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
 
 
-class _ConfigFile(BaseModel):
-    guideline_patterns: TupleOf[str] | None = None
-
-
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
-    data = document.data()
+    _, document = read_yaml_file(path, root, shown)
+    entry = document.find_entry(("guideline_patterns",))
     try:
-        return _ConfigFile.model_validate(data if isinstance(data, dict) else {}).guideline_patterns or ()
+        return SharedKeys(guideline_patterns=entry and entry.node.data()).guideline_patterns or ()
     except ValidationError as error:
         problems = explain_validation_error(error, document)
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
@@ -135,9 +132,7 @@ _PROVIDERS: Final = {
     "google": "gemini",
     "google-gemini": "gemini",
     "codex-cli": "codex",
-    "vscode-insiders": "vscode",
 }
-_DEFAULTS: Final = {"vscode-insiders": {"executable": "code-insiders"}}
 _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 
@@ -176,13 +171,12 @@ class TargetsFile:
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
-    _, document, _ = read_yaml_file(path, root, shown)
-    entry = document.find_entry(("targets",))
-    if entry is None or not isinstance(entry.node.value, tuple):
-        position = document.position if entry is None else entry.node.position
-        raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
+    _, document = read_yaml_file(path, root, shown)
+    targets = document.find(("targets",))
+    if targets is document or not isinstance(targets.value, tuple):
+        raise EvalFileError([Diagnostic(shown, *targets.position, "targets must be a list under the key 'targets'")])
     nodes: dict[str, list[Node]] = {}
-    for node in entry.node.value:
+    for node in targets.value:
         written = node.find_entry(("name",))
         if written is not None and isinstance(written.node.value, str):
             nodes.setdefault(written.node.value, []).append(node)
@@ -198,15 +192,15 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         description = "" if written is node else f", but it is {written.describe()}"
         text = f"the target {name!r} must name its 'provider'{description}"
         raise EvalFileError([diagnostic(written.position, text)])
-    vendor = written.value.lower()
-    provider = _PROVIDERS.get(vendor, vendor)
+    provider = _PROVIDERS.get(written.value.lower(), written.value.lower())
     fields: dict[str, Entry] = {}
     ineffective = []
     for key, entry in node.value.items():
-        field, reason = _effect(str(key), entry, name, provider)
-        if reason:
-            ineffective.append(diagnostic(entry.key.position, f"{str(key)!r} of the target {name!r} {reason}"))
-        elif field:
+        field = _NAMES.get(_snake(key), _snake(key))
+        problem = _why_ineffective(key, field, entry, name, provider)
+        if problem:
+            ineffective.append(diagnostic(entry.key.position, f"{key!r} of the target {name!r} {problem}"))
+        elif entry.node.value is not None and field in AGENTS.get(provider, CHAT_FIELDS):
             fields[field] = entry
     effective = Node(node.mark, fields)
     try:
@@ -218,11 +212,9 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         text = "'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files"
         raise EvalFileError([diagnostic(fields["api_key"].node.position, text)])
     given = {field: getattr(values, field) for field in fields}
-    agent = {field: value for field, value in given.items() if field in AGENTS.get(provider, ())}
-    agent = {**_DEFAULTS.get(vendor, {}), **agent}
     if provider == "cli":
         try:
-            agent["command"] = cli_command(values.command, agent.pop("files_format", "{path}"))
+            given["command"] = cli_command(values.command, given.pop("files_format", "{path}"))
         except ValueError as error:
             text = f"the target {name!r} {error}; write a fixture {name}_provider that returns a CLIProvider"
             position = fields["command"].key.position if "command" in fields else node.position
@@ -236,26 +228,25 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         values.api_key,
         values.endpoint,
         values.api_version,
-        agent,
+        given if provider in AGENTS else {},
         tuple(ineffective),
     )
 
 
-def _effect(key: str, entry: Entry, target: str, provider: str) -> tuple[str, str]:
-    """The name by which a field counts here, `""` if it does not; and why not, if that has to be told."""
-    snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
-    name = _NAMES.get(snake, snake)
-    if entry.node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
-        return "", ""
-    if name not in effective:
-        hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {target}_provider"
-        return "", f"has no effect here; {hint}"
-    if name not in ("api_key", "endpoint", "cwd") and "${{" in str(entry.node.data()):
-        return "", (
-            f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
-            "write it here, or override that fixture"
-        )
-    return name, ""
+def _why_ineffective(key: str, field: str, entry: Entry, target: str, provider: str) -> str:
+    """Why a field does not count here, if that has to be told; else `""`."""
+    effective = AGENTS.get(provider, CHAT_FIELDS)
+    if entry.node.value is None:
+        return ""
+    if field not in effective:
+        hint = did_you_mean(_snake(key), effective | _SILENT) or f"set it in a fixture {target}_provider"
+        return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
+    if field in ("api_key", "endpoint", "cwd") or "${{" not in str(entry.node.data()):
+        return ""
+    return (
+        f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "
+        "write it here, or override that fixture"
+    )
 
 
 def _snake(key: str) -> str:

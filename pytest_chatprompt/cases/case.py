@@ -33,19 +33,18 @@ from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read
 from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import Row, find_problem
-from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.json_data import (
-    Location,
-    check_json,
     checked,
-    describe_data,
     error_at,
     errors_at,
     freeze,
     invalid,
+    json_problems,
     unexpected,
     without_extensions,
 )
+from pytest_chatprompt.wording import data_place
 
 DEFAULT_REPEAT: Final = 1
 DEFAULT_PASS_RATE: Final = 1.0
@@ -56,6 +55,11 @@ PassRate = Annotated[
     float,
     checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
 ]
+
+
+_RowsOrPath: Final = checked(
+    "a list of rows or the path of a dataset", lambda value: value is None or isinstance(value, str | list)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +81,21 @@ def read_checks(data: Any) -> tuple[EvalCheck, ...]:
     """Check that `checks` is a list of mappings with a type, or of `EvalCheck`s; their other keys do not matter."""
     if not isinstance(data, list | tuple):
         raise unexpected("a list of checks")
+    checks: list[EvalCheck] = []
     problems: list[tuple[Location, PydanticCustomError]] = []
     for index, check in enumerate(data):
         if isinstance(check, EvalCheck):
-            continue
-        if not isinstance(check, Mapping) or "type" not in check:
+            checks.append(check)
+        elif not isinstance(check, Mapping) or "type" not in check:
             problems.append(((index,), invalid("a check must be {type: TYPE, value: ...}")))
         elif not isinstance(check["type"], str) or not check["type"]:
             problems.append(((index, "type"), unexpected("the name of a type")))
+        else:
+            arguments = without_extensions(check)
+            problems += json_problems(arguments, (index,))
+            checks.append(EvalCheck(arguments.pop("type"), freeze(arguments), ("checks", index)))
     if problems:
         raise errors_at(problems)
-    check_json([None if isinstance(check, EvalCheck) else without_extensions(check) for check in data])
-    checks = []
-    for index, check in enumerate(data):
-        own = {} if isinstance(check, EvalCheck) else without_extensions(check)
-        checks.append(EvalCheck(own.pop("type"), freeze(own), ("checks", index)) if own else check)
     return tuple(checks)
 
 
@@ -122,14 +126,8 @@ def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] |
     problem = find_problem(variables or {})
     if problem is not None:
         key, text = problem
-        raise error_at((key,), PydanticCustomError("invalid_key", "{text}", {"text": text}))
+        raise error_at((key,), invalid(text))
     return variables
-
-
-def _check_parametrize(rows: Any) -> Any:
-    if rows is not None and not isinstance(rows, str | list):
-        raise invalid(f"'parametrize' must be a list of rows or the path of a dataset, but is {describe_data(rows)}")
-    return rows
 
 
 def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -197,7 +195,7 @@ class SharedKeys(StrictModel):
     repeat: Repeat | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
-    parametrize: Annotated[StringOrList[Any], BeforeValidator(_check_parametrize)] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_RowsOrPath.func)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None
@@ -287,18 +285,13 @@ class EvalCase(SharedKeys):
         return prompt
 
 
-def option_diagnostic(
-    case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
-) -> Diagnostic:
-    """Report a problem with one of the settings, a tool or a format, at its place in a case or in the case's file."""
-    position = case.origin.position_of_option(location, provider_name)
-    return case.origin.diagnostic(text, case.id, location, position)
-
-
-def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
-    """Report a problem with a value in a case, at the keys and indexes that lead to it."""
+def case_diagnostic(case: EvalCase, text: str, *location: str | int, provider_name: str = "") -> Diagnostic:
+    """Report a problem with a value of a case, at the keys and indexes that lead to it: see `Origin.position_of`."""
     origin = case.origin
-    return origin.diagnostic(text + place_of_row(origin.row), case.full_id, location, origin.position_of(*location))
+    position = origin.position_of(*location, provider_name=provider_name)
+    if location and not origin.line:
+        text = f"{data_place(location)}: {text}"
+    return Diagnostic(origin.shown_path, *position, text + place_of_row(origin.row), case.full_id)
 
 
 def place_of_row(row: Row | None) -> str:
@@ -314,10 +307,10 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
     module = Path(test.node_id.partition("::")[0]).name or "code"
     copy._origin = Origin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
     unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
-    if unused:
-        text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
-        raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)
+    text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
+    problems = dict.fromkeys(unused, text)
     if case.checks:
-        text = "are not graded in a case made in code; assert on eval_response"
-        raise EvalFileError([case_diagnostic(copy, text, "checks")])
+        problems["checks"] = "are not graded in a case made in code; assert on eval_response"
+    if problems:
+        raise EvalFileError(case_diagnostic(copy, text, name) for name, text in problems.items())
     return copy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from pytest_chatprompt.cases.request_options import (
 )
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.json_data import parse_json, unique_keys
-from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlProblem, parse_yaml
+from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean
 
 # The models inside a case, by the last step of pydantic's location that leads to them.
@@ -52,9 +52,6 @@ _EXPECTED: Final = {
     "mapping_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
-# Steps of pydantic's location that are not in the file: they name the member of a union that was tried. So do those in
-# angle brackets.
-_UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODELS})
 
 
 def explain_validation_error(
@@ -74,8 +71,6 @@ def explain_validation_error(
                 yield node.find(location[:-1]).key_position(key), text
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "invalid_key":
-                yield node.find(location[:-1]).key_position(str(location[-1])), detail["msg"]
             case _:
                 yield value.position, _explain_value(detail, value)
 
@@ -146,44 +141,43 @@ def _key_path(location: tuple[str | int, ...]) -> str:
     for previous, step in pairwise(("", *location)):
         if isinstance(step, int):
             path += f"[{step}]"
-        # Behind the type of a part stands one of its keys, which may be called as a type is.
-        elif previous in PART_MODELS or (step not in _UNION_TAGS and not step.startswith("<")):
+        # Steps in angle brackets and types of parts are not in the file: they name the member of a union that was
+        # tried. Behind the type of a part stands one of its keys, which may be called as a type is.
+        elif previous in PART_MODELS or (step not in PART_MODELS and not step.startswith("<")):
             path += f".{step}"
     return repr(path.removeprefix("."))
 
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
     """Parse and check the value of a key of an eval file that stands in a file of its own."""
-    problems: list[YamlProblem] = []
+    problems: Sequence[tuple[Position, str]]
     try:
         if shown_path.lower().endswith(".json"):
             # By its own rules: YAML reads a number such as `1e3` as text.
             data = parse_json(text, object_pairs_hook=unique_keys)
         else:
-            document, problems = parse_yaml(text)
-            data = document.data()
-        if not problems:
-            return getattr(model.model_validate({key: data}), key)
+            data = parse_yaml(text).data()
+        return getattr(model.model_validate({key: data}), key)
     except ValidationError as error:
         problems = _explain(error, key, text)
     except YamlError as error:
-        problems = [error.problem]
+        problems = error.problems
     except json.JSONDecodeError as error:
-        problems = [YamlProblem(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}")]
+        problems = [(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}")]
     except ValueError as error:
-        problems = [YamlProblem(Position(1, 1), f"not valid JSON: {error}")]
-    raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
+        problems = [(Position(1, 1), f"not valid JSON: {error}")]
+    raise EvalFileError(Diagnostic(shown_path, *position, text) for position, text in problems)
 
 
-def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
+def _explain(error: ValidationError, key: str, text: str) -> Sequence[tuple[Position, str]]:
     try:
         # YAML does not indent with tabs, and a string of JSON holds none.
-        document, _ = parse_yaml(text.replace("\t", " "))
+        document = parse_yaml(text.replace("\t", " "), allows_halves=True)
     except YamlError as yaml_error:
         # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
-        return [yaml_error.problem]
+        return yaml_error.problems
     wrapper = Node(document.mark, {key: Entry(document, document)})
-    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
+    return list(explain_validation_error(error, wrapper))
 
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
@@ -217,15 +211,15 @@ _BESIDE_SETTINGS: Final = _table(
         "response_format output_format output_schema response_schema json_schema": "response_format",
     }
 )
-_BELOW: Final = " under 'settings'"
-# The names of options, where they belong at each level, and where at all others.
-_OPTIONS: Final[tuple[tuple[Mapping[str, str], Mapping[Level, str], str], ...]] = (
-    (_SETTINGS, {"file": _BELOW, "case": _BELOW, "settings": ""}, f"{_BELOW}, of the case or of the file"),
-    (
-        _BESIDE_SETTINGS,
-        {"file": "", "case": "", "settings": " beside 'settings'"},
-        " beside 'input_messages', or at the top of the file",
-    ),
+# Where a setting, and an option beside the settings, belong: by the level at which they are written, and elsewhere.
+_PLACES: Final[Mapping[Level, tuple[str, str]]] = {
+    "file": (" under 'settings'", ""),
+    "case": (" under 'settings'", ""),
+    "settings": ("", " beside 'settings'"),
+}
+_ELSEWHERE: Final = (
+    " under 'settings', of the case or of the file",
+    " beside 'input_messages', or at the top of the file",
 )
 # Cases of other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
 OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
@@ -320,21 +314,17 @@ _ROLES: Final = _table({"human": "user", "ai model bot gpt": "assistant", "funct
 
 def explain_foreign_key(level: Level, key: str) -> str:
     """Say what to write instead of a key that is unknown at a level; `""` if nothing is known about it."""
-    word = _key(key)
-    explanation = _LEVELS[level].get(word, "")
-    for names, places, elsewhere in _OPTIONS:
-        if not explanation and word in names:
-            name = names[word]
-            explanation = f"write {'it' if key == name else repr(name)}{places.get(level, elsewhere)}"
-    return explanation
+    return _LEVELS[level].get(_key(key)) or _explain_option(key, *_PLACES.get(level, _ELSEWHERE))
 
 
 def explain_ineffective_setting(key: str, place: str) -> str:
     """Say where a setting belongs that stands where it has no effect; `""` for what does not look like a setting."""
-    name = _SETTINGS.get(_key(key))
-    if name is not None:
-        return f"write it under 'settings', as {name!r}" if name != key else "write it under 'settings'"
-    name = _BESIDE_SETTINGS.get(_key(key))
-    if name is None:
-        return ""
-    return f"write {name!r} beside {place!r}" if name != key else f"write it beside {place!r}"
+    return _explain_option(key, " under 'settings'", f" beside {place!r}")
+
+
+def _explain_option(key: str, place_of_settings: str, place_of_others: str) -> str:
+    for names, place in ((_SETTINGS, place_of_settings), (_BESIDE_SETTINGS, place_of_others)):
+        name = names.get(_key(key))
+        if name is not None:
+            return f"write {'it' if key == name else repr(name)}{place}"
+    return ""

@@ -30,16 +30,16 @@ NonEmptyString = Annotated[str, Field(min_length=1)]
 
 
 def value_kind(value: Any) -> str:
-    """The tag of a value in a union of a string, a list and null: `string`, `list` or `null`."""
+    """The tag of a value in a union; in angle brackets, because error messages leave it out."""
     if value is None:
-        return "null"
-    return "list" if isinstance(value, list | tuple) else "string"
+        return "<null>"
+    return "<list>" if isinstance(value, list | tuple) else "<string>"
 
 
 StringOrList = Annotated[
-    Annotated[NonEmptyString, Tag("string")]
-    | Annotated[NonEmptyTupleOf[T], Tag("list")]
-    | Annotated[None, Tag("null")],
+    Annotated[NonEmptyString, Tag("<string>")]
+    | Annotated[NonEmptyTupleOf[T], Tag("<list>")]
+    | Annotated[None, Tag("<null>")],
     Discriminator(value_kind),
 ]
 

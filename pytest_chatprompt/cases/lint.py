@@ -8,18 +8,13 @@ from typing import Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
-from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
+from pytest_chatprompt.cases.message import TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
 # These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
-# The keys of AgentV that another key wins over.
-_STAND_INS: Final = (
-    *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
-    ("expected_outcome", "outcome"),
-)
 _Entries = Mapping[str, Entry]
 
 
@@ -30,7 +25,7 @@ def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnosti
     cases = [(case.find(("id",)).value, case.value) for case in document.find(("evalcases",)).value]
     for case_id, entries in [(None, document.value), *cases]:
         grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
-        for position, name, text in (*_lost_settings(entries), *_lost_stand_ins(entries)):
+        for position, name, text in _lost_settings(entries):
             others.setdefault(name, Diagnostic(shown_path, *position, text, case_id))
     if grading:
         position, case_id, _ = grading[0]
@@ -59,16 +54,6 @@ def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
             if explanation:
                 name = f"{place}.{key}"
                 yield entry.key.position, name, f"{name!r} does not change what is sent; {explanation}"
-
-
-def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
-    for key, winner_key in _STAND_INS:
-        entry, winner = entries.get(key), entries.get(winner_key)
-        if entry is None or winner is None or not _has_content(entry):
-            continue
-        # An outcome of null counts as not set.
-        if winner_key != "outcome" or winner.node.value is not None:
-            yield entry.key.position, key, f"{key!r} has no effect beside {winner_key!r}; remove one of them"
 
 
 def _inner(entries: _Entries, key: str) -> _Entries:

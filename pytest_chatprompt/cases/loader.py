@@ -16,7 +16,7 @@ from pytest_chatprompt.cases.fields import NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.cases.request_options import merge_settings_of_case
-from pytest_chatprompt.cases.rows import InvalidRow, Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
@@ -27,7 +27,6 @@ from pytest_chatprompt.wording import shown_path
 DEFAULT_TARGET: Final = "default"
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
 _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
-_Rows = list[Row | InvalidRow]
 
 
 class EvalFileKeys(SharedKeys):
@@ -47,13 +46,8 @@ class EvalFileKeys(SharedKeys):
 class LoadedCase(NamedTuple):
     """A case of an eval file, or one of its rows: it becomes a test item, also where it is invalid.
 
-    Args:
-        id: the id of the case, without its row.
-        tags: the file's and its own; the valid ones if it is invalid, so that `-m` selects it just as well.
-        line: the 1-based line on which it begins.
-        written: the case as its author wrote it, with its variables; or what is wrong with it.
-        row_id: the id of the row, which may be the only thing that is invalid; `None` for none.
-        row: the row whose variables are filled in; `None` for none.
+    It has the tags of its file too; the valid ones if it is invalid, so that `-m` selects it just as well. `written` is
+    the case as its author wrote it, with its variables, or what is wrong with it or with its row.
     """
 
     id: str
@@ -104,12 +98,10 @@ class _EvalFileLoader:
         self.given_patterns = default_guideline_patterns
         self.diagnostics: list[Diagnostic] = []
         # By the position of `parametrize`: the cases of a file may share its own.
-        self.rows: dict[Position, _Rows | EvalFileError] = {}
+        self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
-        for problem in yaml_problems:
-            self.add_diagnostic(problem.position, problem.text)
+        text, document = read_yaml_file(self.path, self.root, self.shown_path)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
@@ -140,14 +132,14 @@ class _EvalFileLoader:
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
         }
+        if OTHER_FORMATS & data.keys():
+            # The error at the key of the other format says that `evalcases` is missing.
+            data.setdefault("evalcases", (None,))
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                # The error at the key of the other format also says that `evalcases` is missing.
-                if not (is_other_format and text == "missing key 'evalcases'"):
-                    self.add_diagnostic(position, text)
+                self.add_diagnostic(position, text)
             return None
 
     def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:
@@ -202,13 +194,13 @@ class _EvalFileLoader:
             return
         for row in rows:
             of_row = item._replace(row_id=row.id)
-            if isinstance(row, Row):
-                yield of_row._replace(row=row)
-            else:
-                problem = Diagnostic(row.path, row.line, row.column, row.text, of_row.full_id)
+            if row.problem:
+                problem = Diagnostic(row.path, row.line, row.column, row.problem, of_row.full_id)
                 yield of_row._replace(written=EvalFileError([problem]))
+            else:
+                yield of_row._replace(row=row)
 
-    def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> _Rows | EvalFileError:
+    def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
         if node.position not in self.rows:
             try:
                 if isinstance(parametrize, str):
@@ -228,12 +220,10 @@ class _EvalFileLoader:
             Diagnostic(self.shown_path, *position, text, data["id"])
             for position, text in explain_validation_error(error, node, EvalCase)
         }
-        tags = data.get("tags")
-        valid_tags = [
-            tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
-        ]
-        all_tags = (*file_keys.tags, *valid_tags)
-        return LoadedCase(data["id"], all_tags, node.position.line, EvalFileError(sorted(problems)))
+        written = data["tags"] if isinstance(data.get("tags"), list) else ()
+        valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
+        tags = (*file_keys.tags, *valid_tags)
+        return LoadedCase(data["id"], tags, node.position.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
@@ -244,10 +234,7 @@ class _EvalFileLoader:
 
 
 def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
-    """The values of a case that the defaults of its file add to or stand in for, by attribute.
-
-    Tags add up; `metadata`, `settings`, `vars` and checks are merged; otherwise the case's own value wins.
-    """
+    """The values of a case that those of its file add to or stand in for, by attribute; the case's own win."""
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
     merged = {

@@ -1,13 +1,13 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.errors import Location
 from pytest_chatprompt.text.json_data import (
-    Location,
     check_json,
     error_at,
     freeze,
@@ -178,8 +178,7 @@ class ToolCall(StrictModel, defer_build=False):
 
 
 def _content_kind(value: Any) -> str:
-    """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
-    return "mapping" if isinstance(value, Mapping) else value_kind(value)
+    return "<mapping>" if isinstance(value, Mapping) else value_kind(value)
 
 
 class EvalMessage(StrictModel):
@@ -199,10 +198,10 @@ class EvalMessage(StrictModel):
 
     role: Role
     content: Annotated[
-        Annotated[str, Tag("string")]
-        | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
-        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("mapping")]
-        | Annotated[None, Tag("null")],
+        Annotated[str, Tag("<string>")]
+        | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("<list>")]
+        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("<mapping>")]
+        | Annotated[None, Tag("<null>")],
         Discriminator(_content_kind),
     ] = None
     name: str | None = None
@@ -224,11 +223,11 @@ class EvalMessage(StrictModel):
             raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
         if self.tool_call_id is not None and self.role != "tool":
             raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
+        if self.is_error and self.role != "tool":
+            raise invalid(f"'is_error' belongs in a tool message, but the role is {self.role!r}")
         has_raw = isinstance(self.content, tuple) and [type(part) for part in self.content] == [RawPart]
         if self.role == "raw" and not has_raw:
             raise invalid("unknown role: 'raw'; write {type: raw, PROVIDER: {...}} in place of the message")
-        if self.is_error and self.role != "tool":
-            raise invalid(f"'is_error' belongs in a tool message, but the role is {self.role!r}")
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
             raise invalid("missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it")
         return self
@@ -238,11 +237,10 @@ class EvalMessage(StrictModel):
         """The content as parts: a string is one text part, so is the JSON of a mapping; without content none."""
         if self.content is None:
             return ()
-        if isinstance(self.content, str):
-            return (TextPart.model_construct(type="text", value=self.content),)
         if isinstance(self.content, tuple):
             return self.content
-        return (TextPart.model_construct(type="text", value=to_json_text(self.content)),)
+        text = self.content if isinstance(self.content, str) else to_json_text(self.content)
+        return (TextPart.model_construct(type="text", value=text),)
 
 
 def read_expected_messages(data: Any) -> tuple[Any, ...]:
@@ -261,42 +259,26 @@ def _read_expected_message(data: Any) -> Any:
         return freeze(data)
 
 
-class Shorthand(NamedTuple):
-    """A key of AgentV that stands for messages; a value that is no list of messages is one with the role."""
-
-    key: str
-    messages_key: str
-    role: str
-
-
-INPUT: Final = Shorthand("input", "input_messages", "user")
-EXPECTED_OUTPUT: Final = Shorthand("expected_output", "expected_messages", "assistant")
-SHORTHANDS: Final = (INPUT, EXPECTED_OUTPUT)
+# AgentV's keys that stand for messages, with their role if the value is no message and no list of messages.
+_SHORTHANDS: Final = (("input", "input_messages", "user"), ("expected_output", "expected_messages", "assistant"))
+# AgentV's keys by the keys that they stand for.
+_STAND_INS: Final = {"input_messages": "input", "expected_messages": "expected_output", "outcome": "expected_outcome"}
 
 
 def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
     """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
-    for shorthand in SHORTHANDS:
-        value = case.get(shorthand.key)
-        if value is None or shorthand.messages_key in case:
+    for key, messages_key, role in _SHORTHANDS:
+        value = case.get(key)
+        if value is None or messages_key in case:
             continue
-        match _omitted_levels(shorthand, value):
-            case 0:
-                expanded[shorthand.messages_key] = value
-            case 1:
-                expanded[shorthand.messages_key] = [value]
-            case _:
-                expanded[shorthand.messages_key] = [{"role": shorthand.role, "content": value}]
+        if _is_message(value):
+            expanded[messages_key] = [value]
+        elif isinstance(value, list | tuple) and (key == "input" or not value or _is_message(value[0])):
+            expanded[messages_key] = value
+        else:
+            expanded[messages_key] = [{"role": role, "content": value}]
     return expanded
-
-
-def _omitted_levels(shorthand: Shorthand, value: Any) -> int:
-    """How many levels of the messages a shorthand leaves out: none, the list, or the list and the message."""
-    if isinstance(value, list | tuple):
-        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(value[0])
-        return 2 if is_content else 0
-    return 1 if _is_message(value) else 2
 
 
 def _is_message(value: Any) -> bool:
@@ -304,10 +286,9 @@ def _is_message(value: Any) -> bool:
 
 
 def location_in_file(case: Node, location: Location) -> Location:
-    """The keys and indexes that lead to a value of a case, or to the shorthand that stands for its messages."""
-    for shorthand in SHORTHANDS:
-        if location[:1] == (shorthand.messages_key,) and case.find_entry(location[:1]) is None:
-            entry = case.find_entry((shorthand.key,))
-            if entry is not None and entry.node.value is not None:
-                return (shorthand.key, *location[1 + _omitted_levels(shorthand, entry.node.data()) :])
-    return location
+    """The keys and indexes that lead to a value of a case, with the key of AgentV if it stands for the first."""
+    key = location[0] if location else ""
+    stand_in = case.find_entry((_STAND_INS.get(str(key), ""),))
+    if stand_in is None or stand_in.node.value is None or case.find_entry((key,)) is not None:
+        return location
+    return (_STAND_INS[str(key)], *location[1:])

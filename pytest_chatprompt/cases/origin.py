@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_chatprompt.cases.message import location_in_file
 from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
 
-_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 # Marks count from 0, so its position is 0:0.
 _NOWHERE: Final = Node(Position(-1, -1), None)
 
@@ -31,12 +29,7 @@ class YamlSource:
     @cached_property
     def root(self) -> Node:
         """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)[0]
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines of the text, without their line breaks."""
-        return _LINE_BREAK.split(self.text)
+        return parse_yaml(self.text)
 
 
 class Origin(NamedTuple):
@@ -74,32 +67,24 @@ class Origin(NamedTuple):
             return _NOWHERE, _NOWHERE
         return self.source.root.find(("evalcases", self.case_index)), self.source.root
 
-    def position_of(self, *location: str | int) -> Position:
-        """The position of a value in the case; where there is no such value, of the innermost one around it."""
-        case, _ = self._levels
-        return case.find(location_in_file(case, location)).position
+    def position_of(self, *location: str | int, provider_name: str = "") -> Position:
+        """The position of a value in the case, or else in its file; where there is none, of what is around it.
 
-    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
-        """Report a problem with a value in the case: by its position, or by its keys and indexes where it has none."""
-        if location and not self.line:
-            steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
-            text = f"{steps.removeprefix('.')}: {text}"
-        return Diagnostic(self.shown_path, *position, text, case_id)
-
-    def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
-        """The position of one of the settings, a tool or a format, in the case or else in the file.
-
-        Settings for the provider, by the name by which it was asked for, win over those for all.
+        Settings for the provider, by the name by which it was asked for, win over those for all. Checks have their
+        location in the file.
         """
-        if location[0] == "settings":
-            locations = (("settings", provider_name, *location[1:]), location)
-            known = [level.find_entry(wanted) for wanted in locations for level in self._levels]
-            return next((entry.key.position for entry in known if entry is not None), self.position)
-        for level in self._levels:
-            entry = level.find_entry(location[:1])
-            if entry is not None and entry.node.value is not None:
-                return entry.node.find(location[1:]).position
-        return self.position
+        case, file = self._levels
+        if "checks" in location:
+            return file.find(location).position
+        location = location_in_file(case, location)
+        keys = tuple(takewhile(lambda step: isinstance(step, str), location))
+        is_setting = keys[:1] == ("settings",)
+        for wanted in (("settings", provider_name, *keys[1:]), keys) if is_setting else (keys,):
+            for level in (case, file):
+                entry = level.find_entry(wanted)
+                if entry is not None and entry.node.value is not None:
+                    return (entry.key if is_setting else entry.node.find(location[len(keys) :])).position
+        return case.find(location).position
 
     def position_of_provider(self, name: str) -> Position | None:
         """The position at which the case, else the file, names a provider; `None` if neither does."""
@@ -122,10 +107,7 @@ class CaseTest(NamedTuple):
 
 
 def find_running_test() -> CaseTest:
-    """The test that runs now, as pytest's variable `PYTEST_CURRENT_TEST` tells it.
-
-    The folders are the working folder if no test runs, or its module is in no folder above.
-    """
+    """The test that runs now; with the working folder if none runs, or its module is in no folder above."""
     # https://docs.pytest.org/en/stable/example/simple.html#pytest-current-test-environment-variable
     node_id = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     path = node_id.partition("::")[0]

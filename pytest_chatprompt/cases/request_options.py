@@ -205,7 +205,7 @@ class OtherTool(StrictModel):
 
 
 def _tool_shape(tool: Any) -> str:
-    """The tag of a tool's shape; in angle brackets, because error messages leave it out."""
+    """The tag of a tool's shape."""
     if not isinstance(tool, Mapping):
         return "<flat>"
     kind = tool.get("type", "function")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.cases.fields import is_integer
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_lines, read_text
+from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_text
 from pytest_chatprompt.text.json_data import describe_data, json_problems, parse_json, unique_keys
-from pytest_chatprompt.text.yaml import Node, Position, YamlError, parse_yaml
+from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import count, shown_path
 
 # What Jinja reads as something else than a variable.
@@ -37,26 +37,23 @@ def find_problem(variables: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 class RawRow(NamedTuple):
-    """A row as a reader found it, with what is wrong with it, if the reader knows; its node if it was read from YAML.
-
-    `values` are any data, `None` if nothing of it can be read.
-    """
+    """A row as a reader found it, any data, with what is wrong with it, if the reader knows."""
 
     position: Position
     values: Any
     problem: str = ""
-    node: Node | None = None
 
 
 class Row(NamedTuple):
-    """A row: the variables of one item.
+    """A row: the variables of one item, unless something is wrong with it.
 
     Args:
         id: its `id`, else its number, counted from 0.
         path: the file that it stands in, as messages show it.
-        line: the 1-based line on which it begins.
-        column: the 1-based column at which it begins.
+        line: the 1-based line on which it begins; 0 in a JSON file.
+        column: the 1-based column at which it begins; 0 in a JSON file.
         values: its variables, plain JSON data by name.
+        problem: why it cannot be used; `""` if it can.
     """
 
     id: str
@@ -64,169 +61,120 @@ class Row(NamedTuple):
     line: int
     column: int
     values: dict[str, Any]
+    problem: str = ""
 
     @property
     def place(self) -> str:
         """Where it stands, as messages show it: `cities.csv:3:1`."""
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
-class InvalidRow(NamedTuple):
-    """A row that cannot be used, and why; its id is its `id` or its number, or a name made of it."""
-
-    id: str
-    path: str
-    line: int
-    column: int
-    text: str
-
-
-def make_rows(raw_rows: Iterable[RawRow], path: str) -> list[Row | InvalidRow]:
+def make_rows(raw_rows: Iterable[RawRow], path: str) -> list[Row]:
     """Name and check the rows of a dataset; all get different ids."""
-    rows: dict[str, Row | InvalidRow] = {}
-    for number, raw in enumerate(raw_rows):
-        row_id, (key, problem) = _id_of(raw.values, number), _problem_of(raw)
-        first = rows.get(row_id)
-        if not problem and first is not None:
-            place = f"{first.path}:{first.line}"
+    rows: dict[str, Row] = {}
+    for number, (position, values, found) in enumerate(raw_rows):
+        written_id = values.get("id", number) if isinstance(values, dict) else number
+        row_id = str(written_id if _is_id(written_id) else number)
+        problem = found or _problem_of(values)
+        if not problem and row_id in rows:
+            place = rows[row_id].place
             problem = f"the row id {row_id!r} is used twice, first at {place}; give each row an id of its own"
         while row_id in rows:
             row_id = f"row-{row_id}"
-        if problem:
-            position = raw.position if raw.node is None else raw.node.key_position(key)
-            rows[row_id] = InvalidRow(row_id, path, *position, problem)
-        else:
-            rows[row_id] = Row(row_id, path, *raw.position, raw.values)
+        rows[row_id] = Row(row_id, path, *position, values, problem)
     return list(rows.values())
-
-
-def _id_of(values: Any, number: int) -> str:
-    """The id of a row; without a usable one its number."""
-    row_id = values.get("id", number) if isinstance(values, dict) else number
-    return str(row_id) if _is_id(row_id) else str(number)
 
 
 def _is_id(value: Any) -> bool:
     return bool(value.strip()) if isinstance(value, str) else is_integer(value)
 
 
-def _problem_of(raw: RawRow) -> tuple[str, str]:
-    """What is wrong with a row, with the key that it is about; `""` for nothing."""
-    if raw.problem:
-        return "", raw.problem
-    if not isinstance(raw.values, dict):
-        return "", f"a row must be a mapping of variables to their values, but is {describe_data(raw.values)}"
-    row_id = raw.values.get("id", 0)
+def _problem_of(values: Any) -> str:
+    """What is wrong with the values of a row; `""` for nothing."""
+    if not isinstance(values, dict):
+        return f"a row must be a mapping of variables to their values, but is {describe_data(values)}"
+    row_id = values.get("id", 0)
     if not _is_id(row_id):
         expected = "a string that is not blank, or a whole number"
-        return "id", f"the id of a row must be {expected}, but is {describe_data(row_id)}"
-    return find_problem(raw.values) or ("", "")
+        return f"the id of a row must be {expected}, but is {describe_data(row_id)}"
+    _, problem = find_problem(values) or ("", "")
+    return problem
 
 
-# Of a file that is read line by line.
-MAX_DATASET_BYTES: Final = 1024**3
-_BETWEEN_ROWS: Final = re.compile(r"[ \t\r\n,]*")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a value of JSON; write null, or a string")
-
-
-def _json_row(position: Position, text: str | bytes) -> RawRow:
-    try:
-        values = parse_json(
-            text if isinstance(text, str) else text.decode(),
-            object_pairs_hook=unique_keys,
-            parse_constant=_refuse_constant,
-        )
-    except json.JSONDecodeError as error:
-        place = position._replace(column=error.colno)
-        return RawRow(place, None, f"this line is not valid JSON: {error.msg}")
-    except ValueError as error:
-        return RawRow(position, None, str(error))
-    return RawRow(position, values)
+# Of a file with a row on each line.
+MAX_DATASET_BYTES: Final = 256 * 1024**2
 
 
 def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each line that is not blank."""
-    for number, line in enumerate(read_lines(path, root, MAX_DATASET_BYTES), start=1):
+    for number, line in enumerate(read_text(path, root, MAX_DATASET_BYTES).split("\n"), start=1):
         if line.strip():
-            yield _json_row(Position(number, 1), line)
+            yield _json_row(number, line)
+
+
+def _json_row(number: int, line: str) -> RawRow:
+    try:
+        return RawRow(Position(number, 1), parse_json(line, object_pairs_hook=unique_keys))
+    except json.JSONDecodeError as error:
+        return RawRow(Position(number, error.colno), None, f"this line is not valid JSON: {error.msg}")
+    except ValueError as error:
+        return RawRow(Position(number, 1), None, str(error))
 
 
 def read_json(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list."""
-    text = read_text(path, root)
     try:
-        rows = parse_json(text)
+        rows = parse_json(read_text(path, root), object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise TextFileError(f"is not valid JSON: {error.msg}", error.lineno, error.colno) from error
     except ValueError as error:
         raise TextFileError(f"is not valid JSON: {error}") from error
     if not isinstance(rows, list):
         raise TextFileError(f"must be a list of rows, but is {describe_data(rows)}")
-    decoder = json.JSONDecoder()
-    line, line_start, counted, end = 1, 0, 0, text.index("[") + 1
-    for _ in rows:
-        start = _BETWEEN_ROWS.match(text, end).end()  # type: ignore[union-attr] # it matches an empty text
-        line += text.count("\n", counted, start)
-        # Zero unless there is a line break since the row before, which keeps a list on one line from being slow.
-        line_start = (text.rfind("\n", counted, start) + 1) or line_start
-        counted = start
-        end = decoder.raw_decode(text, start)[1]
-        yield _json_row(Position(line, start - line_start + 1), text[start:end])
-
-
-_HINTS: Final = {";": "semicolons", "\t": "tabs"}
+    for row in rows:
+        yield RawRow(Position(0, 0), row)
 
 
 def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header."""
-    # Bytes that are not UTF-8 become surrogates, so that they are an error of their row.
-    # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
-    lines = (line.replace(b"\r\n", b"\n") for line in read_lines(path, root, MAX_DATASET_BYTES))
-    records = _records(csv.reader((line.decode(errors="surrogateescape") for line in lines), strict=True))
-    names = _variable_names(next((header for _, header in records), []))
-    for line, values in records:
+    records = _read_records(path, root)
+    names = _variable_names(records[0][1] if records else [])
+    for line, values in records[1:]:
         row = dict(zip(names, values, strict=False))
         yield RawRow(Position(line, 1), row, _problem(names, values))
 
 
-def _records(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """The records that are not blank, each with the line on which it begins."""
-    while True:
-        line = reader.line_num + 1
-        # Other code in this process may rely on its own limit.
-        limit = csv.field_size_limit(MAX_BYTES)
-        try:
-            values = next(reader, None)
-        except csv.Error as error:
-            reason = f"{error}; a quote inside a quoted value must be doubled"
-            if "unexpected end of data" in str(error):
-                reason = "the quote that opens in this row is never closed"
-            raise TextFileError(f"is not valid CSV: {reason}", line) from error
-        finally:
-            csv.field_size_limit(limit)
-        if values is None:
-            return
-        if values:
-            yield line, values
+def _read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
+    """Read the records that are not blank, each with the line on which it begins."""
+    # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
+    text = read_text(path, root, MAX_DATASET_BYTES).replace("\r\n", "\n")
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
+    records, line = [], 1
+    # Other code in this process may rely on its own limit.
+    limit = csv.field_size_limit(MAX_BYTES)
+    try:
+        for values in reader:
+            if values:
+                records.append((line, values))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        reason = f"is not valid CSV: {error}; a quote inside a quoted value must be doubled"
+        raise TextFileError(reason, line) from error
+    finally:
+        csv.field_size_limit(limit)
+    return records
 
 
 def _variable_names(header: list[str]) -> list[str]:
     if not header:
         raise TextFileError("is empty; its first line must name the columns")
-    for column, name in enumerate(header, start=1):
-        if not name:
-            raise TextFileError(f"has no name for column {column}; name each column in the first line")
-        if name in header[: column - 1]:
+    for index, name in enumerate(header):
+        if name in header[:index]:
             raise TextFileError(f"has two columns with the name {name!r}; rename one of them")
     problem = find_problem(dict.fromkeys(header))
     if problem is not None:
-        name, text = problem
-        separator = next((_HINTS[character] for character in _HINTS if character in name), None)
-        hint = f"; the columns are separated by {separator}, separate them by commas" if separator else ""
-        raise TextFileError(f"has a column without a usable name: {text}{hint}")
+        _, text = problem
+        raise TextFileError(f"has a column without a usable name: {text}")
     return [sys.intern(name) for name in header]
 
 
@@ -240,9 +188,7 @@ def _problem(names: list[str], values: list[str]) -> str:
 
 def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list."""
-    document, problems = parse_yaml(read_text(path, root))
-    if problems:
-        raise YamlError(*problems[0])
+    _, document = read_yaml_file(path, root, shown_path(path, root))
     if document.value is None:
         return
     if not isinstance(document.value, tuple):
@@ -253,7 +199,7 @@ def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
 def read_nodes(nodes: tuple[Node, ...]) -> Iterator[RawRow]:
     """Read a row from each node of a list."""
     for node in nodes:
-        yield RawRow(node.position, node.data(), node=node)
+        yield RawRow(node.position, node.data())
 
 
 # By the end of the file's name: the file and pytest's root folder come in.
@@ -266,11 +212,8 @@ READERS: Final[dict[str, Callable[[Path, Path], Iterator[RawRow]]]] = {
 }
 
 
-def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
-    """Load the rows of a dataset: at least one, all with different ids.
-
-    A wrong name is a `NamedFileError`, since the case is to be told; what is wrong with the file an `EvalFileError`.
-    """
+def load_dataset(name: str, folder: Path, root: Path) -> list[Row]:
+    """Load the rows of a dataset, at least one: a `NamedFileError` is about its name, an `EvalFileError` about it."""
     name = name.replace("\\", "/")
     read = READERS.get(PurePosixPath(name).suffix.lower())
     if read is None:
@@ -282,8 +225,6 @@ def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
         rows = make_rows(read(path, root), shown)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown, error.line, error.column, f"this file {error}")]) from error
-    except YamlError as error:
-        raise EvalFileError([Diagnostic(shown, *error.problem.position, error.problem.text)]) from error
     if not rows:
         raise EvalFileError([Diagnostic(shown, 1, 1, "this file has no rows")])
     return rows

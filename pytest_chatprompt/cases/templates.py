@@ -4,49 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.utils import missing
 
-from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
-from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart, location_in_file
-from pytest_chatprompt.cases.origin import Origin, YamlSource
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
+from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, TextPart
 from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.files import MAX_BYTES
-from pytest_chatprompt.text.json_data import FrozenDict, Location, freeze, thaw
-from pytest_chatprompt.text.yaml import Node, Position
+from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
 from pytest_chatprompt.wording import did_you_mean
 
-# Functions and generators are put out with their address in memory.
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+>$")
-_DATA: Final = (str, int, float, list, dict, tuple)
 _MOST_NAMES: Final = 10
-# A text in which each line of the file is a line.
-_LITERAL_BLOCK: Final = re.compile(r"(?:&\S+\s+)?\|")
+# Jinja's words for it.
+_UNKNOWN_VARIABLE: Final = re.compile(r"'(\w+)' is undefined")
 
 
 class TextTemplateError(Exception):
-    """A text in a file of its own cannot be rendered; the error's text says where in it, and why."""
-
-
-class TemplateOutputError(Exception):
-    """A template puts out what cannot be sent."""
-
-
-class UndefinedNameError(UndefinedError):
-    """A template uses a name that does not exist: a variable if `owner` is `missing`, else an attribute of `owner`."""
-
-    def __init__(self, name: str, owner: Any, message: str) -> None:
-        self.name = name
-        self.owner = owner
-        super().__init__(message)
+    """A text cannot be rendered; the error's text says in which line of it, and why."""
 
 
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
@@ -69,14 +51,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
 
 def render_text(template: str, variables: Mapping[str, Any]) -> str:
     """Fill variables into a text that stands in a file of its own."""
-    if "{" not in template:
-        return template
-    values = thaw(variables)
-    try:
-        return render(template, values)
-    except Exception as error:
-        problem = explain_template_error(error, values)
-        raise TextTemplateError(f"line {problem.line}: {problem.text}") from error
+    return render(template, thaw(variables)) if "{" in template else template
 
 
 @dataclass(eq=False, slots=True)
@@ -99,21 +74,12 @@ class _Renderer:
             case EvalMessage() if value.content is not None:
                 return value.model_copy(update={"content": self.fill(value.content, (*location, "content"))})
             case TextPart() | FilePart() | MediaPart():
-                return self.fill_part(value, location)
+                key = "file" if isinstance(value, TextPart) and value.file is not None else "value"
+                return value.model_copy(update={key: self.render(getattr(value, key), (*location, key))})
             case EvalCheck():
                 texts = {key: text for key, text in value.arguments.items() if key != "of"}
                 return replace(value, arguments=FrozenDict({**value.arguments, **self.fill(texts, value.location)}))
         return value
-
-    def fill_part(self, part: Any, location: Location) -> Part:
-        key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
-        template = getattr(part, key)
-        value = self.render(template, (*location, key))
-        if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
-            text = "the path of the file is empty once its variables are filled in"
-            self.report(text, (*location, key), template)
-        filled: Part = part.model_copy(update={key: value})
-        return filled
 
     def render(self, template: str, location: Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""
@@ -121,44 +87,17 @@ class _Renderer:
             return template
         try:
             return render(template, self.variables)
-        except Exception as error:
-            problem = explain_template_error(error, self.variables)
-            self.report(problem.text, location, template, problem.line)
+        except TextTemplateError as error:
+            # The text's position is that of its first line.
+            text = f"the text's {error}".removeprefix("the text's line 1: ")
+            self.diagnostics.add(case_diagnostic(self.case, text, *location))
             return template
-
-    def report(self, text: str, location: Location, template: str, line: int = 1) -> None:
-        """Report a problem in a line of a template."""
-        origin = self.case.origin
-        node = _find_text(origin, location, template)
-        position = line_position(origin.source, node, line)
-        text += place_of_row(origin.row)
-        self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
-
-
-def _find_text(origin: Origin, location: Location, text: str) -> Node:
-    """The node of a text: in the case, or among the keys of the file, where the case takes it over."""
-    document = origin.source.root
-    if "checks" in location:
-        # A check knows its place in the file.
-        return document.find(location)
-    case = document.find(("evalcases", origin.case_index))
-    node = case.find(location_in_file(case, location))
-    if node.value == text:
-        return node
-    return case.find(("expected_outcome",)) if location == ("outcome",) else document.find(location)
 
 
 class _Undefined(StrictUndefined):
-    """Fails on any use but a test or `default`, and knows the name."""
+    """Fails on any use but a test or `default`."""
 
     __slots__ = ()
-
-    def __init__(
-        self, hint: str | None = None, obj: Any = missing, name: str | None = None, exc: Any = UndefinedError
-    ) -> None:
-        if exc is UndefinedError and isinstance(name, str):
-            exc = partial(UndefinedNameError, name, obj)
-        super().__init__(hint, obj, name, exc)
 
     def __repr__(self) -> str:
         # A list of them would be put out as `[Undefined]`.
@@ -169,7 +108,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox, without what differs from run to run and so from every snapshot."""
 
     def __init__(self) -> None:
-        super().__init__(undefined=_Undefined, keep_trailing_newline=True, finalize=_finalize)
+        super().__init__(undefined=_Undefined, keep_trailing_newline=True)
         self.filters["tojson"] = _to_json
         del self.filters["random"], self.globals["lipsum"]
 
@@ -178,15 +117,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(obj, Mapping) and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
-
-
-def _finalize(value: Any) -> Any:
-    """Refuse a value whose text differs from run to run."""
-    if not isinstance(value, _DATA) and _ADDRESS.search(str(value)):
-        kind = type(value).__name__
-        reason = f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
-        raise TemplateOutputError(reason)
-    return value
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
@@ -204,65 +134,43 @@ def _compile(text: str) -> Template:
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
-    """Render a template with plain JSON data; an error in it may raise any type of exception."""
+    """Render a template with plain JSON data; any error in it is a `TextTemplateError`."""
     chunks, size = [], 0
-    for chunk in _compile(text).generate(variables):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BYTES:
-            raise TemplateOutputError(f"the template puts out more than {MAX_BYTES:,} characters")
+    try:
+        for chunk in _compile(text).generate(variables):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_BYTES:
+                raise SecurityError(f"the template puts out more than {MAX_BYTES:,} characters")
+    except Exception as error:
+        raise TextTemplateError(f"line {_line(error)}: {explain_template_error(error, variables)}") from error
     return "".join(chunks)
 
 
-class TemplateProblem(NamedTuple):
-    """What is wrong with a template, and the 1-based line that it is about."""
-
-    line: int
-    text: str
-
-
-def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> TemplateProblem:
-    """Say what is wrong with a template, and in which of its lines."""
+def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> str:
+    """Say what is wrong with a template."""
     match error:
-        case UndefinedNameError():
-            text = _explain_name(error, variables)
+        case UndefinedError():
+            unknown = _UNKNOWN_VARIABLE.fullmatch(str(error))
+            return str(error) if unknown is None else _explain_name(unknown[1], variables)
         case TemplateSyntaxError():
             message = error.message or "it is not valid"
-            text = f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
-        case TemplateOutputError() | SecurityError():
-            text = str(error).removesuffix(".")
-        case MemoryError():
-            text = "the template needs too much memory"
-        case _:
-            text = f"the template fails with {type(error).__name__}: {error}"
-    return TemplateProblem(_line(error), text)
+            return f"not a valid template: {message[:1].lower()}{message[1:].removesuffix('.')}"
+        case SecurityError():
+            return str(error).removesuffix(".")
+    return f"the template fails with {type(error).__name__}: {error}"
 
 
-def _explain_name(error: UndefinedNameError, variables: Mapping[str, Any]) -> str:
-    if error.owner is missing:
-        names = ", ".join(list(variables)[:_MOST_NAMES]) + (", ..." if len(variables) > _MOST_NAMES else "")
-        known = f"the variables are {names}" if names else "there are no variables; add it to 'vars'"
-        return f"unknown variable {error.name!r}; {did_you_mean(error.name, variables) or known}"
-    suggestion = did_you_mean(error.name, error.owner if isinstance(error.owner, Mapping) else ())
-    return f"there is no {error.name!r} in this value" + (f"; {suggestion}" if suggestion else "")
+def _explain_name(name: str, variables: Mapping[str, Any]) -> str:
+    names = ", ".join(list(variables)[:_MOST_NAMES]) + (", ..." if len(variables) > _MOST_NAMES else "")
+    known = f"the variables are {names}" if names else "there are no variables; add it to 'vars'"
+    return f"unknown variable {name!r}; {did_you_mean(name, variables) or known}"
 
 
 def _line(error: Exception) -> int:
     """The 1-based line of the template at which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
         return error.lineno
-    line, traceback = 1, error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == "<template>":
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
-
-
-def line_position(source: YamlSource, node: Node, line: int) -> Position:
-    """Where a line of a text begins in the file; a text that is no literal block has one place."""
-    start = node.position
-    if not _LITERAL_BLOCK.match(source.lines[start.line - 1], start.column - 1):
-        return start
-    written = source.lines[start.line + line - 1]
-    return Position(start.line + line, len(written) - len(written.lstrip()) + 1)
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in steps if frame.f_code.co_filename == "<template>"]
+    return lines[-1] if lines else 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
@@ -15,10 +14,10 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, PlainValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.fields import NonEmptyString, check_data_path
+from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, check_data_path, is_integer, is_number
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict, cut
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -32,27 +31,6 @@ from pytest_chatprompt.text.json_data import (
     unexpected,
 )
 from pytest_chatprompt.wording import INSTALL_PRICES, dollars
-
-
-def _read_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise unexpected("a text")
-    if not value:
-        raise invalid("'value' is empty, and every text contains it")
-    return value
-
-
-def _read_texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not value:
-        raise unexpected("a list of texts, at least one")
-    for index, text in enumerate(value):
-        if not isinstance(text, str) or not text:
-            raise error_at((index,), unexpected("a text that is not empty"))
-    return tuple(value)
-
-
-Text = Annotated[str, PlainValidator(_read_text)]
-Texts = Annotated[tuple[str, ...], PlainValidator(_read_texts)]
 
 
 class TextCheck(Check):
@@ -89,7 +67,7 @@ class Equals(TextCheck):
 class Contains(TextCheck):
     """Passes where the text contains this one."""
 
-    value: Text
+    value: NonEmptyString
 
     def grade_text(self, text: str) -> Verdict:  # noqa: D102
         offset = self.find(text, self.value)
@@ -101,7 +79,7 @@ class Contains(TextCheck):
 class ContainsAny(TextCheck):
     """Passes where the text contains at least one of these."""
 
-    value: Texts
+    value: NonEmptyTupleOf[NonEmptyString]
 
     def grade_text(self, text: str) -> Verdict:  # noqa: D102
         for value in self.value:
@@ -114,7 +92,7 @@ class ContainsAny(TextCheck):
 class ContainsAll(TextCheck):
     """Passes where the text contains each of these."""
 
-    value: Texts
+    value: NonEmptyTupleOf[NonEmptyString]
 
     def grade_text(self, text: str) -> Verdict:  # noqa: D102
         missing = [repr(value) for value in self.value if self.find(text, value) < 0]
@@ -142,7 +120,7 @@ class IContainsAll(ContainsAll):
 class StartsWith(TextCheck):
     """Passes where the text begins with this one."""
 
-    value: Text
+    value: NonEmptyString
 
     def grade_text(self, text: str) -> Verdict:  # noqa: D102
         passed = text.startswith(self.value)
@@ -152,25 +130,22 @@ class StartsWith(TextCheck):
 _MOST_SHOWN = 60
 
 
-def _read_pattern(value: Any) -> re.Pattern[str]:
-    if not isinstance(value, str):
-        raise unexpected("a regular expression, as a text")
-    if not value:
-        raise invalid("'value' is empty, and matches every text")
+def _check_pattern(pattern: str) -> str:
     try:
-        return re.compile(value)
+        re.compile(pattern)
     # A warning is an error where the project says so.
     except (re.error, RecursionError, OverflowError, FutureWarning) as error:
         raise invalid(f"not a valid regular expression: {error}") from error
+    return pattern
 
 
 class Regex(TextCheck):
     """Passes where `re.search` finds the expression in the text."""
 
-    value: Annotated[re.Pattern[str], PlainValidator(_read_pattern)]
+    value: Annotated[NonEmptyString, AfterValidator(_check_pattern)]
 
     def grade_text(self, text: str) -> Verdict:  # noqa: D102
-        match = self.value.search(text)
+        match = re.search(self.value, text)
         if match is None:
             return Verdict(False, "has no match")
         found = cut(match[0], _MOST_SHOWN)
@@ -241,11 +216,7 @@ class IsJson(TextCheck):
 
     def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002, D102
         try:
-            data = (
-                response.data
-                if isinstance(response, SentData)
-                else json.loads(response.text, parse_constant=_refuse_constant)
-            )
+            data = response.data if isinstance(response, SentData) else _read_json(response.text)
         except (ValueError, RecursionError) as error:
             has_fence = response.text.lstrip().startswith("```")
             return Verdict(False, f"is not JSON: {'around it is a code fence' if has_fence else error}")
@@ -256,6 +227,10 @@ class IsJson(TextCheck):
         if misfit:
             return Verdict(False, f"does not fit the schema at {misfit}")
         return Verdict(True, "is JSON that fits the schema")
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, parse_constant=_refuse_constant)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -301,7 +276,7 @@ def _fits(data: Any, expected: Any) -> bool:
 
 
 def _is_positive(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return is_number(value) and value > 0
 
 
 class MaxLatencySeconds(Check):
@@ -333,9 +308,7 @@ class MaxCostUsd(Check):
 class MaxOutputTokens(Check):
     """Passes where the answer has no more tokens, those of thinking included where the API counts them."""
 
-    value: Annotated[
-        int, checked("a whole number, 1 or more", lambda value: _is_positive(value) and isinstance(value, int))
-    ]
+    value: Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value > 0)]
 
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         tokens = response.usage.output_tokens
@@ -348,10 +321,8 @@ _NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
 _REFERENCE: Final = re.compile(rf"{_NAME}:{_NAME}")
 
 
-def _read_reference(value: Any) -> str:
-    if not isinstance(value, str) or not _REFERENCE.fullmatch(value):
-        raise unexpected("a function as 'package.module:function'")
-    return value
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
 
 
 class Python(Check):
@@ -359,7 +330,7 @@ class Python(Check):
 
     can_grade_request: ClassVar[bool] = True
 
-    value: Annotated[str, PlainValidator(_read_reference)]
+    value: Annotated[str, checked("a function as 'package.module:function'", _is_reference)]
 
     def grade(self, case: EvalCase, response: Any) -> Verdict:  # noqa: D102
         function = self.function()

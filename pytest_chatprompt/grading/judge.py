@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.diagnostics import parse_definition_file
-from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path
+from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
 from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
@@ -38,20 +38,14 @@ QUESTION_STAND_IN: Final = "<the question>"
 
 _DEFAULT_PROMPT: Final = Path(__file__).with_name("judge_prompt.yaml")
 # The reason comes first: a model that has to explain a verdict before it gives it grades better.
+_VERDICT_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "pass": {"type": "boolean"}},
+    "required": ["reason", "pass"],
+    "additionalProperties": False,
+}
 VERDICT_FORMAT: Final[Mapping[str, Any]] = freeze(
-    {
-        "type": "json_schema",
-        "json_schema": {
-            "name": "verdict",
-            "strict": True,
-            "schema": {
-                "type": "object",
-                "properties": {"reason": {"type": "string"}, "pass": {"type": "boolean"}},
-                "required": ["reason", "pass"],
-                "additionalProperties": False,
-            },
-        },
-    }
+    {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": _VERDICT_SCHEMA}}
 )
 
 
@@ -93,17 +87,14 @@ class JudgeQuestion:
 
     def preview(self) -> ProviderRequest:
         """The request as a snapshot shows it."""
-        request = self._request(QUESTION_STAND_IN, ANSWER_STAND_IN)
+        request = replace(self, question=QUESTION_STAND_IN).request(ANSWER_STAND_IN)
         if not any(ANSWER_STAND_IN in message.text for message in request.chat_prompt or ()):
             raise CheckError("the template of the judge does not show the answer; write {{ answer }} in one message")
         return request
 
     def request(self, answer: str) -> ProviderRequest:
         """The request about an answer."""
-        return self._request(self.question, answer)
-
-    def _request(self, question: str, answer: str) -> ProviderRequest:
-        texts = {"rubric": self.rubric, "question": quoted(question), "answer": quoted(answer)}
+        texts = {"rubric": self.rubric, "question": quoted(self.question), "answer": quoted(answer)}
         variables = {**self.variables, **texts}
         messages = []
         for number, message in enumerate(self.prompt, start=1):
@@ -134,7 +125,7 @@ def _read_path(value: Any) -> str | None:
 
 
 def _is_odd(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0 and value % 2 == 1
+    return is_integer(value) and value > 0 and value % 2 == 1
 
 
 def _is_text(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
@@ -12,13 +12,15 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
+from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.grading import checks
 from pytest_chatprompt.grading.check import NEGATION, Check
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.text.files import NamedFileError
-from pytest_chatprompt.text.yaml import Entry, Node, Position
+from pytest_chatprompt.text.json_data import error_at, invalid
+from pytest_chatprompt.text.yaml import Entry, Node
 from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
@@ -54,12 +56,9 @@ _OTHER_WORDS: Final[Mapping[str, str]] = {
 }
 
 
-class MistakeError(Exception):
+def _mistake(key: str, text: str) -> ValidationError:
     """A mistake at one of the keys of a check."""
-
-    def __init__(self, key: str, text: str) -> None:
-        self.key = key
-        super().__init__(text)
+    return error_at((key,), invalid(text))
 
 
 def find_type(written: str) -> tuple[type[Check], bool]:
@@ -73,17 +72,15 @@ def find_type(written: str) -> tuple[type[Check], bool]:
 def _installed_type(name: str, written: str) -> type[Check]:
     entry = _installed().get(name)
     if entry is None:
-        raise MistakeError("type", f"unknown check type: {written!r}; {_suggestion(name)}")
+        raise _mistake("type", f"unknown check type: {written!r}; {_suggestion(name)}")
     try:
-        check = entry.load()
+        check: type[Check] = entry.load()
+        if not issubclass(check, Check):
+            raise TypeError("it is not a subclass of pytest_chatprompt.Check")
     except Exception as error:
-        raise MistakeError(
+        raise _mistake(
             "type", f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(check, type) or not issubclass(check, Check):
-        raise MistakeError(
-            "type", f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
-        )
     return check
 
 
@@ -102,7 +99,6 @@ def _suggestion(name: str) -> str:
 
 
 LooksAt = Literal["answer", "request"]
-_LOOKS_AT: Final[tuple[LooksAt, ...]] = get_args(LooksAt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +116,15 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
     parsed: list[CaseCheck] = []
     diagnostics: list[Diagnostic] = []
     for written in case.checks:
+        model: type[StrictModel] = StrictModel
         try:
-            parsed.append(_parse(written, case, reader))
+            model, is_negated = find_type(written.type)
+            parsed.append(_parse(written, model, is_negated, case, reader))
         except EvalFileError as error:
             # In a file that the check names.
             diagnostics += error.diagnostics
-        except (ValidationError, MistakeError) as error:
-            for position, text in _explain(error, written, case):
+        except ValidationError as error:
+            for position, text in explain_validation_error(error, find_node(written, case), model):
                 where = (case.origin.shown_path, position.line, position.column)
                 diagnostics.append(Diagnostic(*where, text + place_of_row(case.origin.row), case_id=case.full_id))
     if diagnostics:
@@ -134,21 +132,17 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
     return tuple(parsed)
 
 
-def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
-    check_class, is_negated = find_type(written.type)
+def _parse(written: EvalCheck, model: type[Check], is_negated: bool, case: EvalCase, reader: FileReader) -> CaseCheck:
     arguments = dict(written.arguments)
     of = arguments.pop("of", "answer")
-    if of not in _LOOKS_AT:
-        hint = did_you_mean(of, _LOOKS_AT) if isinstance(of, str) else ""
-        raise MistakeError(
-            "of", f"'of' must be {' or '.join(_LOOKS_AT)}, but is {of!r}" + (f"; {hint}" if hint else "")
-        )
-    if of == "request" and not check_class.can_grade_request:
-        raise MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
-    check = check_class.model_validate(arguments).read_files(partial(_read_file, case, reader))
+    if of not in get_args(LooksAt):
+        raise _mistake("of", f"'of' must be {' or '.join(get_args(LooksAt))}, but is {of!r}")
+    if of == "request" and not model.can_grade_request:
+        raise _mistake("of", f"{written.type!r} looks at answers only; remove 'of'")
+    check = model.model_validate(arguments).read_files(partial(_read_file, case, reader))
     mistake = check.find_mistake(case)
     if mistake:
-        raise MistakeError("type", mistake)
+        raise _mistake("type", mistake)
     return CaseCheck(written, check, is_negated, of)
 
 
@@ -157,17 +151,7 @@ def _read_file(case: EvalCase, reader: FileReader, path: str, key: str, model: t
     try:
         return reader.read_definition(path, case.path.parent, key, model)
     except NamedFileError as error:
-        raise MistakeError(key, str(error)) from error
-
-
-def _explain(
-    error: ValidationError | MistakeError, written: EvalCheck, case: EvalCase
-) -> Iterator[tuple[Position, str]]:
-    node = find_node(written, case)
-    if isinstance(error, MistakeError):
-        yield node.find((error.key,)).position, str(error)
-    else:
-        yield from explain_validation_error(error, node, find_type(written.type)[0])
+        raise _mistake(key, str(error)) from error
 
 
 def find_node(check: EvalCheck, case: EvalCase) -> Node:

@@ -47,11 +47,6 @@ class _Account:
     def mean(self) -> float:
         return self.spent / self.answered if self.answered else 0.0
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether its first request is in flight, so that the cost of one is not known yet."""
-        return not self.answered and self.in_flight > 0
-
 
 class RunBudget:
     """What all requests of a run may cost together, in US dollars; the limit is above 0."""
@@ -68,7 +63,7 @@ class RunBudget:
     def spent_usd(self) -> float:
         """What all requests that have ended have cost."""
         with self._changed:
-            return self._spent()
+            return sum(account.spent for account in self._accounts.values())
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> BudgetReservation:
         """Reserve what a request costs; a `cancellation` ends its wait.
@@ -110,18 +105,16 @@ class RunBudget:
         means = [each.mean for each in self._accounts.values()]
         # A first request in flight has no mean yet, and may cost as much as those of the dearest account.
         reserved = sum(each.in_flight * (each.mean or max(means)) for each in self._accounts.values())
-        is_left = self._spent() + reserved + account.mean <= self.limit_usd + _TOLERANCE
+        is_left = self.spent_usd + reserved + account.mean <= self.limit_usd + _TOLERANCE
         if account.mean == 0:
             # A first request goes as long as anything is left.
-            is_left = self._spent() + reserved < self.limit_usd - _TOLERANCE
+            is_left = self.spent_usd + reserved < self.limit_usd - _TOLERANCE
         if is_left:
-            return not (waits and self._ending and account.is_unknown)
+            # The cost of one is not known as long as the first is in flight.
+            return not (waits and self._ending and account.in_flight and not account.answered)
         if waits and self._ending:
             return False
-        raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self._spent())} so far")
-
-    def _spent(self) -> float:
-        return sum(account.spent for account in self._accounts.values())
+        raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self.spent_usd)} so far")
 
     def _end(self, account: _Account, waits: bool, cost_usd: float | None) -> None:
         """End a request; without a cost it counts as never sent."""
@@ -134,18 +127,14 @@ class RunBudget:
             self._changed.notify_all()
 
 
+@dataclass(slots=True)
 class BudgetReservation:
-    """The part of a budget that is kept for a request in flight; the first call of either method counts."""
+    """The part of a budget that is kept for a request in flight; the first call counts."""
 
-    def __init__(self, end: Callable[[float | None], None]) -> None:
-        self._end: Callable[[float | None], None] | None = end
+    _end: Callable[[float | None], None] | None
 
     def settle(self, cost_usd: float | None) -> None:
-        """Spend what the request has cost, in US dollars."""
+        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
         end, self._end = self._end, None
         if end is not None:
             end(cost_usd)
-
-    def release(self) -> None:
-        """Spend nothing."""
-        self.settle(None)

@@ -5,7 +5,6 @@ An error of the judge is a vote without a verdict, and becomes an error of its c
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,10 +23,6 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
-# Those of each question, in the order of the questions.
-Votes = tuple[tuple[JudgeVote, ...], ...]
-
-
 # Called with the judge, what it is sent, and a part of the recording of the case, if the run has one.
 SendToJudge = Callable[[Provider, Exchange, OpenRecording | None], SentExchange]
 Ask = Callable[[], JudgeVote]
@@ -35,21 +30,11 @@ Ask = Callable[[], JudgeVote]
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What a judge will be asked about the answer to a case.
-
-    Args:
-        previews: what it will be sent for each of them, with stand-ins for the conversation and the answer.
-    """
+    """What a judge will be asked about an answer, and what it will be sent, with a stand-in for the answer."""
 
     judge: Provider
     questions: tuple[JudgeQuestion, ...]
     previews: tuple[Exchange, ...]
-
-    def asks_the_same(self, other: Judging) -> bool:
-        """Whether another one asks the same, with the same requests."""
-        return self.questions == other.questions and all(
-            mine.sends_the_same(its) for mine, its in zip(self.previews, other.previews, strict=True)
-        )
 
 
 def preview_judging(
@@ -85,20 +70,13 @@ def judge_asks(
         return []
     calls = [(call.function.name, call.function.arguments) for call in response.tool_calls]
     answer = turn_content(TranscriptTurn("assistant", response.text, calls))
-    asks: list[Ask] = []
-    for question, preview in zip(judging.questions, judging.previews, strict=True):
-        for _ in range(question.votes):
-            # Each has its place in the recording before any of them is sent.
-            base_url = getattr(judging.judge, "base_url", None)
-            part = None if recording is None else recording.part(base_url)
-            asks.append(partial(_ask, judging.judge, question, preview, answer, part, send))
-    return asks
-
-
-def votes_by_question(judging: Judging, votes: Sequence[JudgeVote]) -> Votes:
-    """The votes of each question; none if the judge was asked nothing."""
-    left = iter(votes)
-    return tuple(tuple(itertools.islice(left, question.votes)) for question in judging.questions) if votes else ()
+    base_url = getattr(judging.judge, "base_url", None)
+    return [
+        # Each has its place in the recording before any of them is sent.
+        partial(_ask, judging.judge, question, preview, answer, recording and recording.part(base_url), send)
+        for question, preview in zip(judging.questions, judging.previews, strict=True)
+        for _ in range(question.votes)
+    ]
 
 
 def _ask(  # noqa: PLR0913, PLR0917 - what one question takes

@@ -1,32 +1,51 @@
 """The pool of a live run: up to N requests in flight at once, each in a thread, in the order of the run.
 
 It is not a `ThreadPoolExecutor`, which joins its threads when the interpreter exits: one request that hangs would hold
-up Ctrl-C until its timeout. These threads are daemons.
+up Ctrl-C until its timeout. These threads are daemons. Where nothing is sent, or a test may not be over when it is
+sent, `CallingThread` takes its place.
 """
 
 from __future__ import annotations
 
 import bisect
-import itertools
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pytest_chatprompt.capture.live_capture import uncaptured
 from pytest_chatprompt.errors import RequestCancelledError
-from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, use_context
+from pytest_chatprompt.providers.context import Budget, Cancellation, SendContext, current_context, use_context
 
 T = TypeVar("T")
 
 
 class RequestFuture(Future[T]):
-    """The future of a job that sends requests, which can be ended while the job runs."""
+    """A job that sends requests, and its future; it can be ended while it runs.
 
-    def __init__(self) -> None:
+    Args:
+        order: jobs of a lower one start first.
+    """
+
+    def __init__(self, order: int, job: Callable[[], T]) -> None:
         super().__init__()
+        self.order = order
         self.cancellation = Cancellation()
+        self._job = job
+
+    def run(self, context: SendContext) -> None:
+        """Run the job in this thread, unless it is cancelled."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            # A capture that another thread has open takes what threads without one send.
+            with use_context(context), uncaptured():
+                result = self._job()
+        except BaseException as error:
+            self.set_exception(error)
+        else:
+            self.set_result(result)
 
     def abandon(self) -> None:
         """Give up the result: a job that waits does not start, and the requests of one that runs end."""
@@ -51,33 +70,15 @@ def result_of(future: Future[T]) -> T:
     return future.result()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Job:
-    order: int
-    ticket: int
-    run: Callable[[], Any] = field(compare=False)
-    future: RequestFuture[Any] = field(compare=False)
-
-
 class RequestPool:
-    """Runs jobs in threads.
-
-    Args:
-        concurrency: how many jobs may run at once, at least 1.
-
-    Attributes:
-        in_flight: how many jobs are running.
-        finished: how many jobs have ended.
-    """
+    """Runs jobs in threads, up to `concurrency` at once; `finished` is how many have ended."""
 
     def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.concurrency = concurrency
-        self.in_flight = 0
         self.finished = 0
         self._budget = budget
-        self._queue: list[_Job] = []
+        self._queue: list[RequestFuture[Any]] = []
         self._running: set[RequestFuture[Any]] = set()
-        self._tickets = itertools.count()
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
@@ -89,12 +90,12 @@ class RequestPool:
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
         """Run a job as soon as a thread is free, those of a lower `order` first; a cancelled pool runs none."""
-        future: RequestFuture[T] = RequestFuture()
+        future = RequestFuture(order, job)
         with self._lock:
             if self.is_cancelled:
                 future.end_unsent()
                 return future
-            bisect.insort(self._queue, _Job(order, next(self._tickets), job, future))
+            bisect.insort(self._queue, future, key=lambda each: each.order)
             if len(self._threads) < min(self.concurrency, self.in_flight + len(self._queue)):
                 name = f"chatprompt-{len(self._threads)}"
                 self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
@@ -103,14 +104,19 @@ class RequestPool:
         return future
 
     @property
+    def in_flight(self) -> int:
+        """How many jobs are running."""
+        return len(self._running)
+
+    @property
     def waiting(self) -> int:
         """How many jobs wait for a thread."""
         return len(self._queue)
 
-    def wait_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
-        """Wait as long as something goes on, which only the start or the end of a job changes, or for some time."""
+    def wait_until(self, is_over: Callable[[], object], seconds: float) -> bool:
+        """Wait for what only the start or the end of a job changes; gives whether it came in time."""
         with self._lock:
-            self._something_changed.wait_for(lambda: not goes_on(), seconds)
+            return bool(self._something_changed.wait_for(is_over, seconds))
 
     def pause(self) -> None:
         """Wait for the jobs that are running, and start no other until `resume`."""
@@ -132,8 +138,8 @@ class RequestPool:
         """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
         with self._lock:
             self.is_cancelled = True
-            for job in self._queue:
-                job.future.end_unsent()
+            for future in self._queue:
+                future.end_unsent()
             self._queue.clear()
             for future in self._running:
                 future.abandon()
@@ -146,30 +152,46 @@ class RequestPool:
                 self._job_is_ready.wait_for(lambda: self.is_cancelled or (self._queue and not self._is_paused))
                 if self.is_cancelled:
                     return
-                job = self._queue.pop(0)
-                self.in_flight += 1
-                self._running.add(job.future)
+                future = self._queue.pop(0)
+                self._running.add(future)
                 self._something_changed.notify_all()
             try:
-                if job.future.set_running_or_notify_cancel():
-                    self._run(job)
+                future.run(SendContext(cancellation=future.cancellation, budget=self._budget, order=future.order))
             finally:
                 with self._lock:
-                    self._running.discard(job.future)
-                    self.in_flight -= 1
+                    self._running.discard(future)
                     self.finished += 1
                     # This thread takes the next job itself.
                     self._something_changed.notify_all()
             # Its answer would be kept until the next job comes.
-            del job
+            del future
 
-    def _run(self, job: _Job) -> None:
-        context = SendContext(cancellation=job.future.cancellation, budget=self._budget, order=job.order)
-        try:
-            # A capture that another thread has open takes what threads without one send.
-            with use_context(context), uncaptured():
-                result = job.run()
-        except BaseException as error:
-            job.future.set_exception(error)
-        else:
-            job.future.set_result(result)
+
+class CallingThread:
+    """Runs jobs one after the other, in the thread that waits for them.
+
+    Args:
+        context: in which they send; `None` for that of the thread.
+    """
+
+    concurrency = 1
+
+    def __init__(self, context: SendContext | None = None) -> None:
+        self._context = context
+        self._queue: deque[RequestFuture[Any]] = deque()
+
+    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
+        """Run a job when somebody waits for it."""
+        future = RequestFuture(order, job)
+        self._queue.append(future)
+        return future
+
+    def wait_until(self, is_over: Callable[[], object]) -> None:
+        """Run jobs until something is true."""
+        while not is_over():
+            future = self._queue.popleft()
+            future.run(self._context or current_context())
+            error = future.exception()
+            if not isinstance(error, Exception | None):
+                # It ends the test now.
+                raise error

@@ -41,10 +41,10 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:
         return SentExchange(shown._replace(response=recorded), True)
-    if router is None:
-        exchange = _replay(place, provider, shown, recording, api or EvalAPI())
-    elif isinstance(provider, ChatProvider) and shown.prepared is not None:
+    if (router or recording) and isinstance(provider, ChatProvider) and shown.prepared is not None:
         exchange = shown._replace(response=_send_prepared(provider, shown.prepared, recording))
+    elif router is None:
+        exchange = _replay(place, provider, shown, recording, api or EvalAPI())
     else:
         from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
 

@@ -46,21 +46,13 @@ class FileReader:
     _parsed: dict[tuple[Path, type[BaseModel]], Any] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
-        """Find a file that a case names, beside the eval file or in a folder above it, up to the root.
-
-        Raises:
-            NamedFileError: there is no such file, or it is outside the root folder.
-        """
+        """Find a file beside the eval file, or in a folder above, up to the root; else a `NamedFileError`."""
         if (name, folder) not in self._found_files:
             self._found_files[name, folder] = find_file(name, folder, self.root)
         return self._found_files[name, folder]
 
     def read(self, path: Path, name: str) -> str:
-        """The text of a file by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
-
-        Raises:
-            NamedFileError: it cannot be read as text.
-        """
+        """The text of a file by rule A4: UTF-8, CRLF as LF, no line breaks at the very end; else a `NamedFileError`."""
         return self.read_verbatim(path, name).rstrip("\n")
 
     def read_verbatim(self, path: Path, name: str) -> str:
@@ -73,11 +65,7 @@ class FileReader:
         return self._texts[path]
 
     def read_bytes(self, path: Path, name: str) -> bytes:
-        """The content of a file.
-
-        Raises:
-            NamedFileError: it cannot be read.
-        """
+        """The content of a file; a `NamedFileError` if it cannot be read."""
         if path not in self._contents:
             try:
                 content = read_bytes(path, self.root)
@@ -92,9 +80,7 @@ class FileReader:
     def read_definition(self, name: str, folder: Path, key: str, model: type[BaseModel]) -> Any:
         """Read the value of a key that stands in a JSON or YAML file of its own; a file is parsed once.
 
-        Raises:
-            NamedFileError: there is no such file, or it cannot be read.
-            EvalFileError: it is not valid JSON or YAML, or the value does not fit.
+        A file that cannot be read is a `NamedFileError`, what is wrong with its content an `EvalFileError`.
         """
         name = name.replace("\\", "/")
         path = self.find(name, folder).path

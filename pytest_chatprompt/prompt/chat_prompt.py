@@ -26,7 +26,7 @@ from pytest_chatprompt.text.media_types import (
     sniff_media_type,
     split_data_url,
 )
-from pytest_chatprompt.wording import message_numbers
+from pytest_chatprompt.wording import numbered
 
 # Two letters at least: one is a drive of Windows.
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
@@ -293,16 +293,14 @@ class ChatMessage:
             content = self.text
         if isinstance(content, tuple):
             content = [{"type": "text", "value": part} if isinstance(part, str) else part.as_dict() for part in content]
-        data: dict[str, Any] = {"role": self.role, "content": content}
-        if self.name is not None:
-            data["name"] = self.name
-        if self.tool_calls:
-            data["tool_calls"] = [call.model_dump() for call in self.tool_calls]
-        if self.tool_call_id is not None:
-            data["tool_call_id"] = self.tool_call_id
-        if self.is_error:
-            data["is_error"] = True
-        return data
+        optional = {
+            "name": self.name,
+            "tool_calls": [call.model_dump() for call in self.tool_calls],
+            "tool_call_id": self.tool_call_id,
+            "is_error": self.is_error,
+        }
+        given = {key: value for key, value in optional.items() if value not in (None, [], False)}
+        return {"role": self.role, "content": content, **given}
 
 
 ChatPrompt = tuple[ChatMessage, ...]
@@ -312,5 +310,5 @@ def describe_messages(messages: Sequence[ChatMessage]) -> str:
     """Refer to messages by their numbers, or by their role where they have none: `message 2`, `tool messages`."""
     numbers = [message.number for message in messages if message.number is not None]
     if numbers:
-        return message_numbers(numbers)
+        return numbered("message", numbers)
     return messages[0].role + (" messages" if len(messages) > 1 else " message")

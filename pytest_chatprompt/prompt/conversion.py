@@ -24,7 +24,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
     join_parts,
     media_of_url,
 )
-from pytest_chatprompt.wording import about_message, message_numbers
+from pytest_chatprompt.wording import about_message, numbered
 
 Attachments = Mapping[str, Attachment]
 
@@ -136,9 +136,7 @@ GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
     """Write the guideline block: the contents, each below its path if there are several; blank ones do not count."""
     visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
-    if len(visible) == 1:
-        return block_of_texts([visible[0].content])
-    return block_of_texts([file_section(guideline) for guideline in visible])
+    return block_of_texts(visible[0].content if len(visible) == 1 else file_section(each) for each in visible)
 
 
 def block_of_texts(texts: Iterable[str]) -> str:
@@ -211,7 +209,7 @@ def convert(
     system = ChatMessage("system", content, name=only and only.source.name, number=only and only.number)
     adjustments = list(_adjustments(messages, system_messages))
     if system_messages and system_prompt:
-        numbers = message_numbers([message.number for message in system_messages])
+        numbers = numbered("message", [message.number for message in system_messages])
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
     return ConversionResult((*([system] if content else ()), *turns), guidelines, tuple(adjustments))
@@ -257,10 +255,8 @@ def render_transcript(messages: Sequence[RenderedMessage]) -> str:
     for message in messages:
         if not message.drop_reason:
             calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-            text = content_text(message.content)
-            turns.append(
-                TranscriptTurn(message.source.role, f"<Error>\n{text}" if message.source.is_error else text, calls)
-            )
+            prefix = "<Error>\n" if message.source.is_error else ""
+            turns.append(TranscriptTurn(message.source.role, prefix + content_text(message.content), calls))
     return write_transcript(turns)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test, option_diagnostic
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
 from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.cases.request_options import (
     FILE_MODELS,
@@ -133,7 +133,7 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
             try:
                 value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
             except NamedFileError as error:
-                raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
+                raise EvalFileError([case_diagnostic(case, str(error), key)]) from error
         if value is not None:
             options[key] = value
     return options
@@ -178,18 +178,9 @@ def named_in(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def function_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[FunctionTool, ...]:
     """The function tools among the tools of a request; tools of other types are left out."""
-    return tuple(
-        FunctionTool(
-            index,
-            function["name"],
-            function.get("description"),
-            function.get("parameters"),
-            function.get("strict"),
-        )
-        for index, tool in enumerate(tools)
-        if tool["type"] == "function"
-        for function in (named_in(tool),)
-    )
+    optional = ("description", "parameters", "strict")
+    functions = [(index, named_in(tool)) for index, tool in enumerate(tools) if tool["type"] == "function"]
+    return tuple(FunctionTool(index, function["name"], *map(function.get, optional)) for index, function in functions)
 
 
 def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[FunctionTool, ...]:

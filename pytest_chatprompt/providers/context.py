@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cancellation:
-    """Ends one request, with all its tries and the waits between them. Safe between threads.
-
-    Attributes:
-        cancelled: set once the request is cancelled; `http` waits on it.
-    """
+    """Ends one request, with all its tries and the waits between them. Safe between threads."""
 
     def __init__(self) -> None:
         self.cancelled = threading.Event()
@@ -52,12 +48,8 @@ class Cancellation:
 class Reservation(Protocol):
     """The part of a budget that is kept for a request in flight."""
 
-    def settle(self, cost_usd: float) -> None:
-        """Spend what the request has cost, in US dollars."""
-        ...
-
-    def release(self) -> None:
-        """Spend nothing: the request has cost nothing."""
+    def settle(self, cost_usd: float | None) -> None:
+        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
         ...
 
 

@@ -8,6 +8,7 @@ Source: `genai_prices.calc_price`, and `genai_prices.types.Usage` for the names 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from typing import Final
 
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setting
@@ -56,11 +57,7 @@ class TokenPrice:
 
 def has_price_list() -> bool:
     """Whether the package with the prices is installed."""
-    try:
-        import genai_prices  # noqa: F401, PLC0415
-    except ImportError:
-        return False
-    return True
+    return find_spec("genai_prices") is not None
 
 
 def list_cost_usd(

@@ -54,14 +54,6 @@ def replace_surrogates(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)
 
 
-def decode_text(content: bytes) -> str:
-    """Decode the body of a reply that need not be JSON, as UTF-8; what is not UTF-8 becomes U+FFFD.
-
-    The character set that the reply names does not count: all APIs use UTF-8, and Python has codecs that decompress.
-    """
-    return content.decode(errors="replace")
-
-
 def load_json(content: bytes | str) -> Any:
     """Read JSON in which no text holds half a character."""
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")

@@ -6,7 +6,6 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
@@ -20,14 +19,10 @@ def answer_line(response: ResponseResult, width: int) -> str:
     """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`."""
     facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
     room = max(width - len(facts), _LEAST_EXCERPT)
-    calls = "; ".join(called_tools(response))
     text = " ".join(response.text.split())
-    if text:
-        calls = f"; {calls}" if calls else ""
-        # Room for the quotes, and for the calls after the text.
-        shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
-    else:
-        shown = calls or "no text"
+    # Room for the quotes.
+    parts = [*([repr(cut(text, room - 2))] if text else []), *called_tools(response)]
+    shown = "; ".join(parts) or "no text"
     return f"{cut(visible_line(shown), room)}{facts}"
 
 
@@ -159,30 +154,27 @@ def total_of(name: str, results: Sequence[CaseResult]) -> Total | None:
 
 def table_rows(totals: Sequence[Total]) -> list[Row]:
     """The rows of the table, each with its name first; the first one names the columns. Empty for no totals."""
-    return [(name, *map(cell, totals)) for name, cell in _rows(totals)] if totals else []
+    return [(name, *cells) for name, cells in _rows(totals)] if totals else []
 
 
-def _rows(totals: Sequence[Total]) -> Iterator[tuple[str, Callable[[Total], str]]]:
-    yield "", lambda total: total.name
+def _rows(totals: Sequence[Total]) -> Iterator[tuple[str, list[str]]]:
+    yield "", [total.name for total in totals]
     types = list(dict.fromkeys(name for total in totals for name in total.checks))
     for check in types:
-        yield check, partial(_rate_of, check)
+        yield check, [str(total.checks.get(check, Rate())) for total in totals]
     if len(types) > 1:
-        yield "all checks", lambda total: str(Rate(*map(sum, zip(*total.checks.values(), strict=True))))
-    yield "cases", lambda total: str(total.cases)
+        yield "all checks", [str(Rate(*map(sum, zip(*total.checks.values(), strict=True)))) for total in totals]
+    yield "cases", [str(total.cases) for total in totals]
     if any(len(total.responses) != total.cases.total for total in totals):
-        yield "answers", lambda total: str(len(total.responses))
+        yield "answers", [str(len(total.responses)) for total in totals]
     if any(response.requests != 1 for total in totals for response in total.responses):
-        yield "requests", lambda total: str(sum(total.known("requests")))
-    yield "median latency", lambda total: _shown("{:.2f} s", statistics.median, total.known("latency_seconds"))
-    yield "input tokens", lambda total: _shown("{:,}", sum, total.known("input_tokens"))
-    yield "output tokens", lambda total: _shown("{:,}", sum, total.known("output_tokens"))
+        yield "requests", [str(sum(total.known("requests"))) for total in totals]
+    latencies = [total.known("latency_seconds") for total in totals]
+    yield "median latency", [_shown("{:.2f} s", statistics.median, seconds) for seconds in latencies]
+    for name in ("input tokens", "output tokens"):
+        yield name, [_shown("{:,}", sum, total.known(name.replace(" ", "_"))) for total in totals]
     if any(total.known("cost_usd") for total in totals):
-        yield "cost", _cost
-
-
-def _rate_of(check: str, total: Total) -> str:
-    return str(total.checks.get(check, Rate()))
+        yield "cost", list(map(_cost, totals))
 
 
 def _shown(form: str, combine: Callable[[list[Any]], float], values: list[Any]) -> str:

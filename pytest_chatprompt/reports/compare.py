@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from pytest_chatprompt.reports.answers import Total, called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RunResults, SnapshotResult
 from pytest_chatprompt.results.texts import around_changes
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
@@ -26,13 +26,11 @@ class CaseComparison:
     """One case in two runs.
 
     Args:
-        before: what it did in the first run.
-        after: what it did in the second one.
         failing: the checks that do not pass any more, or that are new and do not pass, as they were graded last.
         passing: the checks that pass now and did not pass before, as they were graded last.
         kind: what came of it; where it passed in neither run, its checks decide.
-        is_answer_changed: whether the first answer differs; `False` if one run has none.
-        is_request_changed: whether what it sends differs; `None` if a run does not say what it sent.
+        is_answer_changed: of the first answer; `False` if one run has none.
+        is_request_changed: `None` if a run does not say what it sent.
     """
 
     before: CaseResult
@@ -105,7 +103,7 @@ def _compare(before: CaseResult, after: CaseResult) -> CaseComparison:
     earlier = {key: bool(check.passed) for key, check in _checks(before).items()}
     failing = tuple(check for key, check in _checks(after).items() if not check.passed and earlier.get(key, True))
     passing = tuple(check for key, check in _checks(after).items() if check.passed and not earlier.get(key, True))
-    is_answer_changed = _differ(_answer_data(before), _answer_data(after)) is True
+    is_answer_changed = _differ(_answer(before), _answer(after)) is True
     is_request_changed = _differ(_sent(before), _sent(after))
     is_changed = before.outcome != after.outcome or rate_of(before) != rate_of(after)
     kind: Kind = "changed" if is_changed or is_answer_changed or is_request_changed else "same"
@@ -135,16 +133,6 @@ def _checks(result: CaseResult) -> dict[str, CheckResult]:
 def _key(check: CheckResult) -> str:
     """What a check says, wherever in the file it stands."""
     return json.dumps([check.type, check.is_negated, check.of, check.value, check.arguments])
-
-
-def _answer_data(result: CaseResult) -> Any:
-    """The answer without what differs each time, such as the ids of tool calls; `None` for none."""
-    response = result.response
-    return None if response is None else [response.text, [_function(call) for call in response.tool_calls]]
-
-
-def _function(call: Any) -> Any:
-    return call.get("function", call) if isinstance(call, dict) else call
 
 
 def _sent(result: CaseResult) -> Any:
@@ -234,11 +222,13 @@ def _told(case: CaseComparison) -> ToldCase:
 
 def _answers(before: CaseResult, after: CaseResult) -> tuple[str, ...]:
     """Both answers in a line each, cut to the part that changed."""
-    return tuple(
-        cut(text, _LONGEST_ANSWER) for text in around_changes(_answer(before), _answer(after), _AROUND_CHANGES)
-    )
+    one, other = _answer(before) or "", _answer(after) or ""
+    return tuple(cut(text, _LONGEST_ANSWER) for text in around_changes(one, other, _AROUND_CHANGES))
 
 
-def _answer(result: CaseResult) -> str:
-    response = result.response or ResponseResult(text="")
-    return visible_line("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
+def _answer(result: CaseResult) -> str | None:
+    """The answer in one line, without what differs each time, such as the ids of tool calls; `None` for none."""
+    response = result.response
+    if response is None:
+        return None
+    return visible_line("\n".join(part for part in (response.text, *called_tools(response)) if part))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, get_args
 
 from pytest_chatprompt.reports.answers import case_section, pass_rate, provider_totals, table_rows
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
@@ -17,7 +17,7 @@ from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, RunResults
 from pytest_chatprompt.results.texts import around_changes, describe_change
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.wording import count, cut
+from pytest_chatprompt.wording import count, cut, listed
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)
@@ -109,13 +109,6 @@ _LONGEST_LINE: Final = 600
 _AROUND_CHANGES: Final = 100
 _MOST_NAMES: Final = 10
 
-_OUTCOMES: Final[Mapping[Outcome, str]] = {
-    "passed": "passed",
-    "failed": "failed",
-    "error": "with errors",
-    "skipped": "skipped",
-}
-
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     """Write the review of a run as Markdown, shortened to a number of characters, at least 8,000."""
@@ -127,7 +120,6 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     parts = [_head(run, review.changes)]
     parts += [f"{table(rows)}\n"] if rows else []
     parts += _listed("Failed otherwise", [f"{code(node_id)}: {code(error.message)}" for node_id, error in others])
-    parts += _listed("Renamed", [f"{code(new)}, formerly {code(old)}" for new, old in review.renamed.items()])
     parts += _listed("New", [code(result.node_id) for result in review.new])
     foot = f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
     room = limit - sum(len(part) + 1 for part in (*parts, foot)) - LONGEST_NAME
@@ -143,7 +135,8 @@ def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     against = f" against {code(run.against)}" if run.against is not None else ""
     title = f"{describe_changes(changes) if changes else pass_rate(run) or 'No snapshot differs'}{against}"
     outcomes = Counter(result.outcome for result in run.results)
-    counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
+    nouns = {outcome: outcome for outcome in get_args(Outcome)} | {"error": "with errors"}
+    counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in nouns.items() if outcomes[outcome])
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
 
 
@@ -172,10 +165,8 @@ def _change(distinct: DistinctChange, most_lines: int) -> str:
     signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
     lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
     places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
-    names = [code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
-    hidden = len(distinct.results) - len(names)
+    cases = listed([code(result.node_id) for result in distinct.results], _MOST_NAMES)
     cost = cost_line(distinct.costs, code)
-    cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
             f"<details{opened}><summary>{summary}</summary>",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
@@ -23,17 +23,15 @@ _SHOWN: Final = 5
 
 def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
     """Merge the runs of shards, each with the name of its file, into one with all of their results."""
-    first: dict[str, str] = {}
-    twice: dict[str, tuple[str, str]] = {}
+    reports: dict[str, list[str]] = {}
     for name, run in runs:
         for node_id in {result.node_id: None for result in run.results}:
-            if node_id in first:
-                twice[node_id] = first[node_id], name
-            first[node_id] = name
+            reports.setdefault(node_id, []).append(name)
+    twice = [f"{node_id} in {' and '.join(names)}" for node_id, names in reports.items() if len(names) > 1]
     if twice:
         tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
         head = f"{tests} in more than one report; merge reports of shards, each of which ran other tests:"
-        raise MergeError(_list(head, [f"{node_id} in {one} and {other}" for node_id, (one, other) in twice.items()]))
+        raise MergeError(_list(head, twice))
     if len({run.against for _, run in runs}) > 1:
         compared = ", ".join(f"{name} with {run.against or 'the files on disk'}" for name, run in runs)
         raise MergeError(f"the reports compare with different snapshots: {compared}")
@@ -65,13 +63,14 @@ def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
     """
     recorded: dict[Path, bytes] = {}
     conflicts: set[Path] = set()
-    with _committed(project) as committed:
+    with ExitStack() as stack:
+        committed = _open_commit(project, stack)
         for shard in shards:
             for path in sorted(shard.rglob(f"?*{RECORDING_SUFFIX}")):
                 name = path.relative_to(shard)
                 # A link may lead anywhere.
                 content = None if path.is_symlink() else path.read_bytes()
-                if content is None or content == committed(name):
+                if content is None or (committed and content == committed.content(project.absolute() / name)):
                     continue
                 if content != recorded.setdefault(name, content):
                     conflicts.add(name)
@@ -85,19 +84,12 @@ def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
     return sorted(recorded)
 
 
-@contextmanager
-def _committed(project: Path) -> Iterator[Callable[[Path], bytes | None]]:
-    """Read files as they were committed, by their paths below the folder of the project."""
+def _open_commit(project: Path, stack: ExitStack) -> Revision | None:
+    """The commit on which a project stands; `None` without a repository, or in one without a commit."""
     try:
-        revision = Revision.open("HEAD", project.absolute())
+        return stack.enter_context(closing(Revision.open("HEAD", project.absolute())))
     except RevisionError:
-        # No repository, or one without a commit.
-        yield lambda _: None
-        return
-    try:
-        yield lambda name: revision.content(project.absolute() / name)
-    finally:
-        revision.close()
+        return None
 
 
 def unused_lines(names: Sequence[str]) -> Iterator[str]:

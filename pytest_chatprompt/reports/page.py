@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,34 +18,13 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from pytest_chatprompt.reports.answers import Total, pass_rate, provider_totals, table_rows, total_of
+from pytest_chatprompt.reports.answers import pass_rate, provider_totals, table_rows
 from pytest_chatprompt.reports.compare import KINDS, RunComparison, compared_run
 from pytest_chatprompt.reports.page_data import page_data
-from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
+from pytest_chatprompt.reports.review import Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.results.records import CaseResult, RunResults
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.wording import count
-
-# A longer command is longer than what a shell's user pastes.
-_MOST_NAMED: Final = 20
-
-
-def _shown(run: RunResults, review: Review, distinct: DistinctChange) -> dict[str, Any]:
-    """A distinct change, as the template shows it."""
-    results = distinct.results
-    is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count
-    return {
-        "distinct": distinct,
-        "cost": cost_line(distinct.costs),
-        "command": accept(run, results) if is_named else "",
-        "has_others": is_named and distinct.has_others,
-    }
-
-
-def _facts(total: Total) -> Iterator[str]:
-    """What all answers of a run took, in a few words each."""
-    yield from (f"{name}: {value}" for name, value in table_rows([total])[1:] if name in _FACTS and value != "unknown")
-
 
 _FILES: Final = files("pytest_chatprompt.reports") / "page_files"
 # More are found through their cases: a page of thousands would not open at once.
@@ -59,8 +38,6 @@ _SCRIPTS: Final = ("differences.js", "case_view.js", "page.js")
 # What `encodeURIComponent` leaves as it is, beside letters and digits.
 _UNESCAPED: Final = "-_.!~*'()"
 _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
-# The rows of the table of answers that stand below the headline, too.
-_FACTS: Final = frozenset({"median latency", "input tokens", "output tokens", "cost"})
 
 
 def render_page(run: RunResults, comparison: RunComparison | None = None) -> str:
@@ -74,7 +51,6 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
     differing = [result for result in run.results if result.differs]
     review = Review(differing)
     counts = Counter(result.outcome for result in run.results)
-    total = total_of("all", run.results)
     index, blocks = page_data(run, review, comparison)
     style, script = _read("page.css"), "".join(map(_read, _SCRIPTS))
     return _template().render(
@@ -83,13 +59,16 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         review=review,
         headline=_headline(run, review, comparison),
         title=review.title(),
-        facts=[] if total is None else list(_facts(total)),
-        changes=[_shown(run, review, distinct) for distinct in review.changes[:_MOST_CHANGES]],
+        changes=review.changes[:_MOST_CHANGES],
+        cost_line=cost_line,
+        accept=partial(accept, run),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),
         # Those that failed for anything but their snapshot; a comparison tells which got worse.
-        failures=[each for each in run.results if _is_failure(each) and not each.differs] if comparison is None else [],
+        failures=[each for each in run.results if each.outcome in _OUTCOMES[:2] and not each.differs]
+        if comparison is None
+        else [],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         marks=("changed", "new", "renamed") if comparison is None else KINDS,
         index=index,
@@ -107,10 +86,6 @@ def _headline(run: RunResults, review: Review, comparison: RunComparison | None)
         return comparison.headline
     nothing = "Every snapshot shows what is sent" if run.results else "No tests of this plugin ran"
     return pass_rate(run) or review.title() or nothing
-
-
-def _is_failure(result: CaseResult) -> bool:
-    return result.outcome in ("failed", "error")
 
 
 def _read(name: str) -> str:

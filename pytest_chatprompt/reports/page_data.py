@@ -28,7 +28,9 @@ from pytest_chatprompt.wording import cut
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
 # Texts of the conversation, which its turns show.
 _TEXTS: Final = frozenset({"system", "instructions", "input", "prompt", "message"})
-_LONGEST_SETTING: Final = 80
+# Under which tools of some APIs have one or several functions.
+_TOOL_KEYS: Final = ("function", "toolSpec", "custom", "functionDeclarations", "function_declarations")
+_LONGEST_SETTING: Final = 81
 _LONGEST_ANSWER: Final = 160
 
 
@@ -63,9 +65,10 @@ def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         # The API is not known: people read the question, if the snapshot has one.
         question = entry.get("question")
         turns = [{"role": "question", "parts": [question]}] if isinstance(question, str) else []
+    tools = _mapping(body).get("tools", _mapping(_mapping(body).get("toolConfig")).get("tools"))
     # What a header says is a setting too.
     settings = [*_settings(headers), *_settings(body)]
-    shown = {"endpoint": endpoint, "settings": settings, "tools": _tools(body), "turns": turns}
+    shown = {"endpoint": endpoint, "settings": settings, "tools": list(_tool_names(tools)), "turns": turns}
     return {key: value for key, value in shown.items() if value or key == "turns"}
 
 
@@ -73,34 +76,22 @@ def _settings(body: Any) -> list[list[str]]:
     """The settings of a request: its scalars, without the texts of the conversation."""
     groups = [_mapping(body), *(_mapping(_mapping(body).get(group)) for group in _SETTING_GROUPS)]
     return [
-        [key, _scalar(value)]
+        [key, cut(str(value).lower() if isinstance(value, bool) else str(value), _LONGEST_SETTING)]
         for group in groups
         for key, value in group.items()
         if isinstance(value, str | int | float | bool) and key not in _TEXTS
     ]
 
 
-def _scalar(value: str | int | float | bool) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST_SETTING else f"{text[:_LONGEST_SETTING]}…"
-
-
-def _tools(body: Any) -> list[str]:
-    """The names of the tools that a request offers, in the shape of any API."""
-    config = _mapping(_mapping(body).get("toolConfig"))
-    tools = _mapping(body).get("tools", config.get("tools"))
-    return [name for tool in (tools if isinstance(tools, list) else ()) for name in _tool_names(_mapping(tool))]
-
-
-def _tool_names(tool: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the functions of a tool, or its own; of a tool without a name its type."""
-    functions = tool.get("functionDeclarations", tool.get("function_declarations"))
-    if isinstance(functions, list):
-        yield from (name for function in functions for name in _tool_names(_mapping(function)))
-        return
-    holders = (tool, *(_mapping(tool.get(key)) for key in ("function", "toolSpec", "custom")))
-    names = [*(holder.get("name") for holder in holders), tool.get("type")]
-    yield from [name for name in names if isinstance(name, str)][:1]
+def _tool_names(tools: Any) -> Iterator[str]:
+    """The names of the tools that a request offers, in the shape of any API; of one without a name its type."""
+    for tool in map(_mapping, tools if isinstance(tools, list) else [tools]):
+        inner = next((tool[key] for key in _TOOL_KEYS if key in tool), None)
+        name = tool.get("name", tool.get("type"))
+        if isinstance(inner, list | Mapping):
+            yield from _tool_names(inner)
+        elif isinstance(name, str):
+            yield name
 
 
 def _mapping(data: Any) -> Mapping[str, Any]:
@@ -143,7 +134,7 @@ def page_data(run: RunResults, review: Review, comparison: RunComparison | None 
         if blocks[-1] and size > _BLOCK_CHARACTERS:
             blocks.append([])
             size = len(body)
-        entry = _entry(result, numbers, review.renamed)
+        entry = _entry(result, numbers)
         if comparison is not None:
             entry |= {"kind": "new"} if case is None else {"kind": case.kind, "answers": case.answers}
         entries.append(entry | {"block": len(blocks) - 1, "at": len(blocks[-1])})
@@ -167,12 +158,9 @@ def _change(change: Change) -> dict[str, str]:
     return {side: "\n".join(map(visible_line, lines)) for side, lines in sides.items() if lines}
 
 
-def _entry(result: CaseResult, numbers: Mapping[Any, int], renamed: Mapping[str, str]) -> dict[str, Any]:
+def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
     """The line of a case: what the list shows and filters by."""
     snapshot = result.snapshot
-    is_moved = result.node_id in renamed
-    changes = [] if is_moved else sorted({numbers[change.content] for change in result.difference.changes})
-    old = renamed.get(result.node_id) or ("" if snapshot is None else snapshot.renamed_from)
     entry = {
         "id": result.node_id,
         "case": result.case_id or "",
@@ -181,8 +169,8 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int], renamed: Mapping[str,
         "provider": result.provider or "",
         "outcome": result.outcome,
         "state": "" if snapshot is None else snapshot.state,
-        "renamed": old or "",
-        "changes": changes,
+        "renamed": ("" if snapshot is None else snapshot.renamed_from) or "",
+        "changes": sorted({numbers[change.content] for change in result.difference.changes}),
         "answer": "" if result.response is None else _first_words(result.response),
         "facts": ", ".join(_facts(result)),
     }
@@ -214,9 +202,6 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
         body[name] = {"requests": page_requests(data), "payload": payload(data)}
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
-        if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
-            # Nobody kept before and after.
-            body["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
         if result.differs:
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
@@ -16,7 +16,7 @@ from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change, DataPath
-from pytest_chatprompt.wording import count, data_place, numbered
+from pytest_chatprompt.wording import count, data_place, listed, numbered
 
 Content = tuple[tuple[str, ...], ...]
 
@@ -64,12 +64,11 @@ class DistinctChange:
     @property
     def costs(self) -> tuple[ChangeCost, ...]:
         """What it costs in each of its cases, without their other changes."""
-        costs = (self._cost_in(result.difference.changes, result.cost) for result in self.results)
-        return tuple(cost for cost in costs if cost is not None)
+        return tuple(
+            self._cost_in(each.difference.changes, each.cost) for each in self.results if each.cost is not None
+        )
 
-    def _cost_in(self, changes: Sequence[Change], cost: ChangeCost | None) -> ChangeCost | None:
-        if cost is None:
-            return None
+    def _cost_in(self, changes: Sequence[Change], cost: ChangeCost) -> ChangeCost:
         same = [change for change in changes if change.content == self.change.content]
         characters = sum(change.characters for change in same)
         place = cost.prefix_break
@@ -97,20 +96,9 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
         told = min((change for change, _ in same.values()), key=lambda change: change.place == "question")
         places = Counter(place for _, place in same)
         cases = {result.node_id: result for _, result in same.values()}
-        changes.append(DistinctChange(0, told, tuple(places.most_common()), tuple(cases.values())))
-    changes.sort(key=lambda change: -len(change.results))
-    return [replace(change, number=number) for number, change in enumerate(changes, start=1)]
-
-
-def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
-    """The cases that send what the snapshot of another case shows, while that one sends something else.
-
-    For each node id that of the other case: two ids were exchanged, or a row moved by one.
-    """
-    differing = [(result.node_id, result.snapshot) for result in results if result.snapshot and result.differs]
-    holders = {snapshot.stored_sha256: node_id for node_id, snapshot in differing if snapshot.stored_sha256 is not None}
-    senders = ((node_id, holders.get(snapshot.sent_sha256 or "")) for node_id, snapshot in differing)
-    return {sender: holder for sender, holder in senders if holder is not None and holder != sender}
+        changes.append((told, tuple(places.most_common()), tuple(cases.values())))
+    changes.sort(key=lambda change: -len(change[2]))
+    return [DistinctChange(number, *change) for number, change in enumerate(changes, start=1)]
 
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
@@ -131,7 +119,11 @@ def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) ->
         parts.append(f"{_span([cost.characters for cost in costs], 'character')}{about}")
     places = Counter(cost.prefix_break for cost in costs if cost.prefix_break is not None)
     if places:
-        parts.append(f"the cached prefix ends at {_listed_places(places, len(costs), quote)}")
+        numbered_places = [
+            quote(place) if number == len(costs) else f"{quote(place)} ({number})"
+            for place, number in places.most_common()
+        ]
+        parts.append(f"the cached prefix ends at {listed(numbered_places, _COST_PLACES, 'place')}")
     return "; ".join(parts)
 
 
@@ -147,39 +139,24 @@ def _signed(number: int) -> str:
     return f"{number:+,}" if number else "0"
 
 
-def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]) -> str:
-    """The most frequent places, each with its number of cases unless all cases have it."""
-    shown = [
-        quote(place) if number == cases else f"{quote(place)} ({number})"
-        for place, number in places.most_common(_COST_PLACES)
-    ]
-    hidden = len(places) - len(shown)
-    if hidden:
-        return f"{', '.join(shown)} and {count(hidden, 'more place')}"
-    return " and ".join(shown)
-
-
-Style = Literal["", "removed", "added", "moved", "place"]
+# Pytest's words for what is removed, added and moved, and for places.
+Style = Literal["", "red", "green", "cyan", "bold"]
 StyledLine = tuple[tuple[str, Style], ...]
 
 _LONG_LINE: Final = 100
 _AROUND_CHANGES: Final = 60
-_STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
+_STYLES: Final[dict[str, Style]] = {"-": "red", "+": "green", ">": "cyan"}
 
 
-def style_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[StyledLine]:
+def style_lines(lines: Sequence[str], *, whole: bool = False) -> Iterator[StyledLine]:
     """Mark the lines of a hunk, with their signs in front; long lines are cut unless they are to be `whole`."""
-    runs = [(sign, list(run)) for sign, run in groupby(lines, key=lambda line: line[:1])]
-    number = 0
-    while number < len(runs):
-        sign, run = runs[number]
-        following = runs[number + 1] if number + 1 < len(runs) else ("", [])
-        if sign == "-" and following[0] == "+" and len(run) == len(following[1]):
-            yield from _pairs(run, following[1], whole)
-            number += 1
+    # Removed lines with those that were added in their place, or any other line.
+    for match in re.finditer(r"(-+)(\++)|.", "".join(line[:1] for line in lines)):
+        removed, added = lines[slice(*match.span(1))], lines[slice(*match.span(2))]
+        if match[1] and len(removed) == len(added):
+            yield from _pairs(removed, added, whole)
         else:
-            yield from (_plain(line, whole) for line in run)
-        number += 1
+            yield from (_plain(line, whole) for line in lines[match.start() : match.end()])
 
 
 def _plain(line: str, whole: bool) -> StyledLine:
@@ -215,9 +192,9 @@ def _words(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, Style]]:
             yield piece.removed, ""
         else:
             if piece.removed:
-                yield f"[-{piece.removed}-]", "removed"
+                yield f"[-{piece.removed}-]", "red"
             if piece.added:
-                yield f"{{+{piece.added}+}}", "added"
+                yield f"{{+{piece.added}+}}", "green"
 
 
 _SHOWN_CASES: Final = 3
@@ -240,25 +217,19 @@ class Review:
     def __init__(self, results: Sequence[CaseResult], *, lists_all: bool = False) -> None:
         self.results = results
         self.lists_all = lists_all
-        self.renamed = renamed_cases(results)
-        others = [result for result in results if result.node_id not in self.renamed]
-        self.changes = distinct_changes(others)
-        self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
+        self.changes = distinct_changes(results)
+        self.new = [result for result in results if result.snapshot is not None and result.snapshot.state == "new"]
         self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
         self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
-        if result.node_id in self.renamed:
-            return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
         new = [change for change in changes if self._first_case(change) == result.node_id]
         return " and ".join(filter(None, (summary_line(new), self._numbers_of(set(changes) - set(new)))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
         """What to show in place of the diff of a case: a text if one line says it all, nothing if there is no diff."""
-        if result.node_id in self.renamed:
-            return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
         first = {self._first_case(change) for change in changes}
         if changes and result.node_id not in first:
@@ -268,10 +239,10 @@ class Review:
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
             if result.node_id in map(self._first_case, of_hunk):
-                lines.append(((f"@@ {hunk.place} @@", "place"),))
+                lines.append(((f"@@ {hunk.place} @@", "bold"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
-                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "place"),))
+                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "bold"),))
         return lines
 
     def _first_case(self, change: Change) -> str:
@@ -286,41 +257,39 @@ class Review:
         """What changed, in numbers."""
         nouns = (
             describe_changes(self.changes) if self.changes else "",
-            f"{len(self.renamed)} renamed" if self.renamed else "",
             count(len(self.new), "new snapshot") if self.new else "",
         )
         return ", ".join(filter(None, nouns))
+
+    def accepted_with(self, distinct: DistinctChange) -> str:
+        """What is accepted with the snapshots that have a change; `""` if all have it, or too many to name them."""
+        cases = len(distinct.results)
+        if cases == self.snapshot_count or (cases > _MOST_NAMED and not self.lists_all):
+            return ""
+        these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
+        return f"{these} other changes" if distinct.has_others else "it"
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
             yield from self._change_lines(distinct)
-            cases = len(distinct.results)
-            is_named = cases < self.snapshot_count and (self.lists_all or cases <= _MOST_NAMED)
-            if is_named and (command := accept(distinct.results)):
-                these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
-                what = f"{these} other changes" if distinct.has_others else "it"
+            if (what := self.accepted_with(distinct)) and (command := accept(distinct.results)):
                 yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
             yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
-        for node_id, holder in self._some(list(self.renamed.items())):
-            yield ((f"{node_id} is renamed: it sends what the snapshot of {holder} shows", ""),)
         yield from self._new_lines()
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
-        cases = self._some([result.node_id for result in distinct.results])
-        hidden = len(distinct.results) - len(cases)
-        names = ", ".join(cases) + (f" and {hidden} more" if hidden else "")
-        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "place"),)
-        places = self._some(list(distinct.places), _SHOWN_PLACES)
-        shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
-        hidden = len(distinct.places) - len(places)
-        more = f" and {count(hidden, 'more place')}" if hidden else ""
-        yield ((f"   {shown}{more}", ""),)
+        most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
+        names = listed([result.node_id for result in distinct.results], most[0])
+        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "bold"),)
+        numbers = len(distinct.results) > 1
+        places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]
+        yield ((f"   {listed(places, most[1], 'place')}", ""),)
         if cost := cost_line(distinct.costs):
             yield ((f"   {cost}", ""),)
         change = distinct.change
@@ -328,7 +297,7 @@ class Review:
         if distinct.has_others and (hint := mask_hint([change])):
             yield ((f"   {hint}", ""),)
         signs = (("-", change.removed), ("+", change.added), (">", change.moved))
-        lines = (f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines)
+        lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
         for line in self._some(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)

@@ -15,8 +15,7 @@ _REPORT: Final = "--chatprompt-report"
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 # Options that decide what a test sends, or where it is found.
-FOLDER_OPTIONS: Final = ("--rootdir", "-c", "--config-file")
-_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", *FOLDER_OPTIONS, "-o", "--override-ini")
+OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
 
 
 def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
@@ -38,8 +37,8 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     """The command that accepts some cases of a run; `""` for a run that compared with a git revision."""
     if run.against is not None:
         return ""
-    words = [_name(run, result) for result in results]
-    words += kept_options(run.command, _OPTIONS_WITH_VALUE)
+    words = [f"{posixpath.relpath(each.path, run.folder)}::{each.node_id.partition('::')[2]}" for each in results]
+    words += kept_options(run.command, OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
     return shlex.join(["pytest", *words, _ACCEPTING])
@@ -51,17 +50,12 @@ def repeated(words: Iterable[str], option: str) -> str:
     return shlex.join(["pytest", *(word for word in kept if word != option), option])
 
 
-def _name(run: RunResults, result: CaseResult) -> str:
-    """A test by its node id, for the folder where pytest was started."""
-    return f"{posixpath.relpath(result.path, run.folder)}::{result.node_id.partition('::')[2]}"
-
-
 def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """What the commands of several runs share: all words, or only the options that decide what is sent; no reports."""
     first, *others = [tuple(without_report(command)) for command in commands]
     if all(other == first for other in others):
         return first
-    kept, *more = [tuple(kept_options(command, _OPTIONS_WITH_VALUE)) for command in commands]
+    kept, *more = [tuple(kept_options(command, OPTIONS_WITH_VALUE)) for command in commands]
     sending = tuple(word for word in _SENDING_OPTIONS if all(word in command for command in commands))
     return (*(kept if all(other == kept for other in more) else ()), *sending)
 

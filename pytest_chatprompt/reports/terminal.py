@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pytest_chatprompt.wording import visible, visible_line
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.reports.review import Style, StyledLine
-
-_MARKUP: Final[dict[Style, dict[str, bool]]] = {
-    "": {},
-    "removed": {"red": True},
-    "added": {"green": True},
-    "moved": {"cyan": True},
-    "place": {"bold": True},
-}
+    from pytest_chatprompt.reports.review import StyledLine
 
 
 def write_line(reporter: Any, line: str, **markup: bool) -> None:
@@ -39,7 +31,8 @@ def write_styled(writer: Any, line: StyledLine) -> None:
     """Write a line of pieces, each with its colour."""
     for number, (text, style) in enumerate(line):
         # Only the first piece begins the line.
-        writer.write(visible_line(text) if number == 0 else visible_line(f" {text}")[1:], **_MARKUP[style])
+        shown = visible_line(text) if number == 0 else visible_line(f" {text}")[1:]
+        writer.write(shown, **({style: True} if style else {}))
     writer.write("\n")
 
 

@@ -83,7 +83,7 @@ def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
     shown = []
     for number, piece in enumerate(pieces):
         text = piece.removed
-        if piece.is_equal:
+        if piece.is_equal and len(text) > around:
             # Whole words, if there is a blank.
             before = text[:around].rpartition(" ")[0] or text[:around] if number > 0 else ""
             after = text[-around:].partition(" ")[2] or text[-around:] if number < len(pieces) - 1 else ""
@@ -109,11 +109,9 @@ def summary_line(changes: Sequence[Change]) -> str:
     if not changes:
         return ""
     distinct: dict[object, Change] = {}
-    for change in changes:
-        known = distinct.get(change.content)
-        # The question repeats for people what the request says.
-        if known is None or known.place == "question":
-            distinct[change.content] = change
+    # The question repeats for people what the request says.
+    for change in sorted(changes, key=lambda change: change.place == "question"):
+        distinct.setdefault(change.content, change)
     first, *others = distinct.values()
     more = f" and {len(others)} more" if others else ""
     return f"{describe_change(first)}{more}"
@@ -124,36 +122,25 @@ def describe_change(change: Change) -> str:
     place = change.place or "the snapshot"
     if change.moved:
         return f"{place}: moved {_quoted(change.moved)}"
-    if not change.removed:
-        return f"{place}: added {_shown(change.place, change.added)}"
-    if not change.added:
-        return f"{place}: removed {_shown(change.place, change.removed)}"
-    values = [_value(change.place, lines) for lines in (change.removed, change.added)]
-    if None not in values:
-        return f"{place}: {_cut(str(values[0]))} → {_cut(str(values[1]))}"
-    old, new = _first_changed_words(change.removed[0], change.added[0])
-    return f"{place}: {_quoted((old, *change.removed[1:]))} → {_quoted((new, *change.added[1:]))}"
+    old, new = change.removed, change.added
+    if not old or not new:
+        return f"{place}: {'removed' if old else 'added'} {_shown(change.place, old or new)}"
+    if None not in [_value(change.place, lines) for lines in (old, new)]:
+        return f"{place}: {_shown(change.place, old)} → {_shown(change.place, new)}"
+    before, after = _first_changed_words(old[0], new[0])
+    return f"{place}: {_quoted((before, *old[1:]))} → {_quoted((after, *new[1:]))}"
 
 
 def _first_changed_words(removed: str, added: str) -> tuple[str, str]:
-    """The part of two lines that differs, with a word beside it if it is short."""
-    pieces = changed_words(removed, added)
-    changed = [number for number, piece in enumerate(pieces) if not piece.is_equal]
-    if not changed:
-        return removed, added
-    first, last = changed[0], changed[-1]
-    old = "".join(piece.removed for piece in pieces[first : last + 1])
-    new = "".join(piece.added for piece in pieces[first : last + 1])
-    if min(len(old), len(new)) < _SHORT_WORDS:
-        before = pieces[first - 1].removed if first else ""
-        after = pieces[last + 1].removed if last + 1 < len(pieces) else ""
-        beside = re.match(r"\s*\w+", after) if old.strip() and new.strip() else None
-        if beside is not None:
-            return old + beside[0], new + beside[0]
-        beside = re.search(r"\S+\s*$", before)
-        if beside is not None:
-            return beside[0] + old, beside[0] + new
-    return old, new
+    """The words of two lines that differ, with the one beside them if they are short."""
+    old, new = removed.split(" "), added.split(" ")
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
+    changed = [" ".join(words[start : len(words) - end]) for words in (old, new)]
+    if min(map(len, changed)) < _SHORT_WORDS:
+        is_replaced = all(changed) and end > 0
+        end, start = (end - 1, start) if is_replaced else (end, max(start - 1, 0))
+    return " ".join(old[start : len(old) - end]), " ".join(new[start : len(new) - end])
 
 
 def _value(place: str, lines: tuple[str, ...]) -> str | None:

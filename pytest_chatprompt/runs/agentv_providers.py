@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -14,7 +14,7 @@ from pytest_chatprompt.errors import EvalFileError, MissingSettingError, Provide
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.text.files import find_agentv_file
-from pytest_chatprompt.wording import did_you_mean, shown_path
+from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,46 +31,46 @@ class Targets:
     # What was made of which provider, by the place of the target, the identity of the provider, and the folder.
     _configured: dict[tuple[str, int, Path], tuple[Provider, Provider]] = field(default_factory=dict)
     _files: dict[Path, TargetsFile] = field(default_factory=dict)
-    _known: dict[tuple[Path, str], Target] = field(default_factory=dict)
+    _known: dict[tuple[str, str], Target] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: pytest.Config) -> Targets:
         """The targets of a run."""
         return config.stash.setdefault(_key, cls(config))
 
-    def path(self, folder: Path) -> Path | None:
-        """The file of targets that counts for the eval files of a folder; `None` for none."""
-        return find_agentv_file("targets.yaml", folder, self.config.rootpath)
-
-    def names(self, path: Path) -> Collection[str]:
-        """The names of the targets in a file; an `EvalFileError` if it is invalid."""
-        from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
-
+    def file(self, folder: Path) -> TargetsFile | None:
+        """The file of targets that counts for the eval files of a folder; an `EvalFileError` if it is invalid."""
+        path = find_agentv_file("targets.yaml", folder, self.config.rootpath)
+        if path is None:
+            return None
         if path not in self._files:
+            from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
+
             self._files[path] = read_targets_file(path, self.config.rootpath)
-        return self._files[path].nodes.keys()
+        return self._files[path]
 
     def find(self, name: str, folder: Path) -> Target | None:
         """The target of a name; `None` if there is none; an `EvalFileError` if the file or this target is invalid."""
-        path = self.path(folder)
-        if path is None or name not in self.names(path):
+        file = self.file(folder)
+        if file is None or name not in file.nodes:
             return None
-        if (path, name) not in self._known:
-            target = self._known[path, name] = self._files[path].read(name)
-            SharedByRun.of(self.config).file_warnings += target.ineffective
-        return self._known[path, name]
+        key = (file.shown_path, name)
+        if key not in self._known:
+            self._known[key] = file.read(name)
+            SharedByRun.of(self.config).file_warnings += self._known[key].ineffective
+        return self._known[key]
 
     def describe_default(self, folder: Path, provider: str) -> str:
         """What AgentV's target `default` says, if that is not just a provider; `""` if it is, or there is none."""
-        path = self.path(folder)
         try:
-            if path is None or DEFAULT_TARGET not in self.names(path):
-                return ""
+            file = self.file(folder)
         except EvalFileError:
             # Each case that asks for a target of it reports it.
             return ""
+        if file is None or DEFAULT_TARGET not in file.nodes:
+            return ""
         try:
-            target = self._files[path].read(DEFAULT_TARGET)
+            target = file.read(DEFAULT_TARGET)
         except EvalFileError as error:
             return f"the target 'default' ({error})"
         model = target.settings.get("model") or target.agent.get("model")
@@ -99,21 +99,24 @@ def provider_of_target(request: pytest.FixtureRequest, name: str, available: Col
     targets, folder = Targets.of(request.config), request.node.path.parent
     target = targets.find(name, folder)
     if target is None:
-        _fail_unknown(name, available, targets, folder)
+        file, options = targets.file(folder), targets.config.stash[options_key]
+        suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
+        origin = " (from --chatprompt-provider)" if name == options.provider else ""
+        no_target = "" if file is None else f", and no such target in {file.shown_path}"
+        raise UnknownProviderError(
+            f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of "
+            f"{', '.join(sorted(available))}{no_target}" + (f"; {suggestion}" if suggestion else "")
+        )
     if "command" in target.agent:
-        return targets.configure(_command_provider(target), target, folder)
+        from pytest_chatprompt.providers.agents.cli import CLIProvider  # noqa: PLC0415
+
+        return targets.configure(CLIProvider(target.agent["command"]), target, folder)
     if target.provider not in available:
         raise UnknownProviderError(
             f"the target {name!r} ({target.place}) has the provider {target.provider!r}, which has no fixture; write a "
             f"fixture '{name}_provider' for the target, or change its provider to one of {', '.join(sorted(available))}"
         )
     return targets.configure(request.getfixturevalue(f"{target.provider}_provider"), target, folder)
-
-
-def _command_provider(target: Target) -> Provider:
-    from pytest_chatprompt.providers.agents.cli import CLIProvider  # noqa: PLC0415
-
-    return CLIProvider(target.agent["command"])
 
 
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
@@ -143,17 +146,3 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
         return provider
     cwd = resolve(target.agent.get("cwd"))
     return agent_variant(provider, {**target.agent, "cwd": None if cwd is None else folder / cwd})
-
-
-def _fail_unknown(name: str, available: Collection[str], targets: Targets, folder: Path) -> NoReturn:
-    __tracebackhide__ = True
-    path = targets.path(folder)
-    known = sorted({*available, *(() if path is None else targets.names(path))})
-    suggestion = did_you_mean(name, known)
-    no_target = "" if path is None else f", and no such target in {shown_path(path, targets.config.rootpath)}"
-    options = targets.config.stash[options_key]
-    origin = " (from --chatprompt-provider)" if name == options.provider else ""
-    raise UnknownProviderError(
-        f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of "
-        f"{', '.join(sorted(available))}{no_target}" + (f"; {suggestion}" if suggestion else "")
-    )

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase, case_in_test
 from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning, PayloadWarning
 from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
-from pytest_chatprompt.grading.judge import JudgePrompt, LlmRubric, PromptFile, judge_questions
+from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile, judge_questions
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -29,10 +27,9 @@ from pytest_chatprompt.text.files import NamedFileError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
-    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+    from pytest_chatprompt.results.records import CheckResult
 
 
 @dataclass(slots=True)
@@ -52,15 +49,13 @@ class CaseChecks:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
         checks = cls(item, case, parse_checks(case, SharedByRun.of(item.config).reader))
-        notes = notes_of(item)
-        notes.case, notes.graded = case, checks.graded
+        notes_of(item).checks = checks
         return checks
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""
-        checks = [check for check in self.checks if check.of == "request"]
-        if checks:
-            self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
+        if any(check.of == "request" for check in self.checks):
+            self._grade(sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
 
     def show_judging(
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
@@ -80,34 +75,31 @@ class CaseChecks:
         judge: Provider = request.getfixturevalue("eval_judge")
         # A stand-in of its own: the replies that a test has queued are for the case.
         judging = preview_judging(judge, questions, partial(show_request, config, judge, api=EvalAPI(redactor)))
-        if isinstance(judge, ChatProvider):
-            for key in judge.known_keys():
-                redactor.add_key(key, f"the key of {judge.vendor}")
         for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
             text = f"the judge: {finding.text} [{finding.rule}, {finding.source}]"
             self.item.warn(PayloadWarning(text, rule=finding.rule))
         return judging
 
-    def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
+    def grade_answer(self, response: ProviderResponse, votes: Iterable[JudgeVote] = ()) -> None:
         """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
 
-        `votes` are what the judge said about it, for each check that asks it.
+        `votes` are what the judge said about it, to one check that asks it after the other.
         """
-        checks = [check for check in self.checks if check.of == "answer"]
+        number = sum(check.of == "answer" for check in self.checks)
         if response.is_awaited:
-            self._grade(checks, response, votes)
-        elif checks:
-            nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
+            self._grade(response, votes)
+        elif number:
+            nouns = "1 check was" if number == 1 else f"{number} checks were"
             self.item.warn(
                 EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
             )
 
-    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData, votes: Votes = ()) -> None:
-        all_votes = iter(votes)
-        for check in checks:
-            own_votes = next(all_votes, ()) if isinstance(check.check, LlmRubric) else ()
+    def _grade(self, subject: ProviderResponse | SentData, votes: Iterable[JudgeVote] = ()) -> None:
+        of, votes = "request" if isinstance(subject, SentData) else "answer", iter(votes)
+        for check in (check for check in self.checks if check.of == of):
+            asked = check.check.votes if isinstance(check.check, LlmRubric) else 0
             try:
-                graded = grade(check, self.case, subject, own_votes)
+                graded = grade(check, self.case, subject, tuple(islice(votes, asked)))
             except ENDED_EARLY as error:
                 # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")
@@ -116,28 +108,12 @@ class CaseChecks:
                 graded = GradedCheck(check, subject, None, problem)
             self.graded.append(graded)
 
-    @contextmanager
-    def reported_at_the_end(self) -> Iterator[None]:
-        """Raise what the checks found once fixtures and hooks have run; if these fail too, add it to the report."""
-        __tracebackhide__ = True
-        try:
-            yield
-        except ENDED_EARLY:
-            # Nobody skips a case that has failed already.
-            self._raise_failures()
-            raise
-        except BaseException:
-            # What a repeated case has left there comes first.
-            notes = notes_of(self.item)
-            notes.failed_checks = "\n\n".join(filter(None, (notes.failed_checks, str(self.failure() or ""))))
-            raise
-        self._raise_failures()
+    def results(self) -> tuple[CheckResult, ...]:
+        """The records of what the checks said so far."""
+        from pytest_chatprompt.results.records import check_result  # noqa: PLC0415 - most cases pass, and none asks
 
-    def _raise_failures(self) -> None:
-        __tracebackhide__ = True
-        failure = self.failure()
-        if failure is not None:
-            raise failure
+        with_place = self.item.config.stash[options_key].keeps_results
+        return tuple(check_result(graded, self.case, with_place=with_place) for graded in self.graded)
 
     def failure(self) -> CheckFailedError | CheckError | None:
         """The error for the checks that do not pass; `None` if all do."""
@@ -147,32 +123,15 @@ class CaseChecks:
         return (CheckError if is_broken else CheckFailedError)(describe_failures(self.graded, self.case))
 
 
-def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
-    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is."""
-    if live.judging is not None and judging.asks_the_same(live.judging):
-        return live
-    from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
-    from pytest_chatprompt.live.send_or_replay import send_or_replay  # noqa: PLC0415
-
-    router, context = None, SendContext(is_offline=True)
-    if item.config.stash[options_key].live:
-        from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
-
-        router, context = LiveRun.of(item.config).router_here(), current_context()
-    send = partial(send_or_replay, place, router)
-    with use_context(context):
-        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, send)]
-    return live._replace(judging=judging, votes=votes_by_question(judging, votes))
-
-
 def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
     """The project's prompt of the judge; `None` if it has none."""
     name = config.stash[options_key].judge_template
     if name is None:
         return None
-    reader = SharedByRun.of(config).reader
     try:
-        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
+        prompt: JudgePrompt = SharedByRun.of(config).reader.read_definition(
+            name, config.rootpath, "template", PromptFile
+        )
     except NamedFileError as error:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
     return prompt

@@ -7,7 +7,7 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -16,10 +16,10 @@ import pytest
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MaskError, SnapshotError
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answers import case_section, check_line
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
 from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult
 
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -43,16 +44,21 @@ if TYPE_CHECKING:
 _REPR: Final = "<eval_snapshot>"
 
 
+_TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
     """Put the record of a test into its report, if it is needed."""
-    is_told = report.failed or item.config.stash.get(all_results_key, False)
+    is_told = report.failed or item.config.stash[options_key].keeps_results
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not (is_told or notes.answer or answers or notes.graded):
+    if not (is_told or notes.answer or answers):
+        # Of a case that passes, JUnit's XML alone shows what its checks said.
+        checks = () if notes.checks is None else notes.checks.results()
+        if checks:
+            _set_properties(item, report, [(_CHECK, check_line(check)) for check in checks])
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
@@ -86,35 +92,26 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
         return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
-    exchange, answer = notes.exchange, notes.answer
+    exchange, snapshot = notes.exchange, None
+    if notes.comparison is not None or notes.data is not None:
+        snapshot = _snapshot(item, notes.comparison, item.snapshot_path, notes.data, notes.renamed_from)
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
         provider=item.provider_name,
-        snapshot=_snapshot_of_case(item, notes),
+        snapshot=snapshot,
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests),
+        response=answer_result(notes.answer),
         repeats=notes.repeats,
-        judge=judge_results(notes.votes),
-        checks=_check_results(item, notes),
+        judge=response_results(notes.votes),
+        checks=() if notes.checks is None else notes.checks.results(),
     )
 
 
-def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
-    """The records of what a judge replied about an answer."""
-    return tuple(
-        response_result(vote.response, vote.is_replayed) for each in votes for vote in each if vote.response is not None
-    )
-
-
-def _check_results(item: EvalItem, notes: Notes) -> tuple[CheckResult, ...]:
-    if notes.case is None:
-        return ()
-    from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
-
-    with_place = item.config.stash.get(all_results_key, False)
-    return tuple(check_result(each, notes.case, with_place=with_place) for each in notes.graded)
+def response_results(answers: Iterable[JudgeVote | ModelAnswer]) -> tuple[ResponseResult, ...]:
+    """The records of what a judge, or any model, replied, where it did."""
+    return tuple(response_result(each.response, each.is_replayed) for each in answers if each.response is not None)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
@@ -139,36 +136,27 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     return f"{sent} has no snapshot yet"
 
 
-def _snapshot_of_case(item: EvalItem, notes: Notes) -> SnapshotResult | None:
-    if notes.comparison is not None:
-        return _failed_snapshot(item, notes.comparison, notes.renamed_from)
-    if notes.data is None:
-        return None
-    sent = notes.data if item.config.stash.get(all_results_key, False) else None
-    return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
-
-
 def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
     """The records of what models answered to an ordinary test: together, and one by one."""
-    given = [(answer.response, answer.is_replayed) for answer in answers if answer.response is not None]
-    if not given:
+    results = response_results(answers)
+    if not results:
         return {}
-    from pytest_chatprompt.capture.recording.model_answers import summed, summed_usage  # noqa: PLC0415
-
-    responses = [response for response, _ in given]
-    together = ProviderResponse(
-        text="\n\n".join(filter(None, (response.text for response in responses))),
-        finish_reason=responses[-1].finish_reason,
-        usage=summed_usage(responses),
-        tool_calls=tuple(call for response in responses for call in response.tool_calls),
-        cost_usd=summed([response.cost_usd for response in responses]),
-        latency_seconds=summed([response.latency_seconds for response in responses]),
-    )
-    is_replayed = all(answer.is_replayed for answer in answers)
-    return {
-        "response": response_result(together, is_replayed, len(answers)),
-        "answers": tuple(response_result(*each) for each in given),
+    sums: dict[str, Any] = {}
+    for name in (*_TOKENS, "cost_usd", "latency_seconds"):
+        amounts = [getattr(result, name) for result in results]
+        sums[name] = None if None in amounts else sum(amounts)
+    together = {
+        "text": "\n\n".join(filter(None, (result.text for result in results))),
+        "tool_calls": tuple(call for result in results for call in result.tool_calls),
+        "requests": len(answers),
+        "is_replayed": all(answer.is_replayed for answer in answers),
     }
+    return {"response": results[-1].model_copy(update=sums | together), "answers": results}
+
+
+def answer_result(answer: LiveResponse | None) -> ResponseResult | None:
+    """The record of the answer to a case."""
+    return None if answer is None else response_result(answer.response, answer.is_replayed, answer.requests)
 
 
 def response_result(response: ProviderResponse, is_replayed: bool, requests: int = 1) -> ResponseResult:
@@ -177,10 +165,7 @@ def response_result(response: ProviderResponse, is_replayed: bool, requests: int
         text=response.text,
         tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
         finish_reason=response.finish_reason,
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cache_read_tokens=response.usage.cache_read_tokens,
-        reasoning_tokens=response.usage.reasoning_tokens,
+        **{name: getattr(response.usage, name) for name in _TOKENS},
         cost_usd=response.cost_usd,
         latency_seconds=response.latency_seconds,
         retries=response.retries,
@@ -258,7 +243,7 @@ def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str 
 def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
     """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
     capture = OwnCodeCapture.of(item)
-    if capture is None or capture.masks is None:
+    if capture is None or not item.config.stash[options_key].keeps_results:
         return None
     try:
         sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
@@ -275,22 +260,23 @@ def _snapshot_of_test(
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
         return None
-    path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
     comparison = assertion.failed_comparison()
-    if comparison is not None:
-        return _failed_snapshot(item, comparison, None)
-    if report.failed:
+    if comparison is None and report.failed:
         return None
-    return SnapshotResult(path=path, state="same", sent=sent)
+    return _snapshot(item, comparison, Path(assertion.last_result.snapshot_location), sent)
 
 
-def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
-    """How a comparison ended that failed; see `SnapshotResult`."""
+def _snapshot(
+    item: pytest.Item, comparison: Comparison | None, path: Path, data: Any, renamed_from: str | None = None
+) -> SnapshotResult:
+    """How a comparison ended: it failed, or there is no failed one; see `SnapshotResult`."""
+    if comparison is None:
+        return SnapshotResult(path=shown_path(path, item.config.rootpath), state="same", sent=data)
     stored, sent = comparison.stored, comparison.sent
     # Most cases are what their snapshots say.
     from pytest_chatprompt.reports.review import change_cost  # noqa: PLC0415
 
-    keeps = item.config.stash.get(all_results_key, False)
+    keeps = item.config.stash[options_key].keeps_results
     stored_data, sent_data = _data(stored), _data(sent)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),

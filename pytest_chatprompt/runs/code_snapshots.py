@@ -104,10 +104,9 @@ def failed_comparison(item: pytest.Item) -> str:
 
 
 def failure_text(error: BaseException, comparison: str) -> str | None:
-    """All that there is to say of a test that fails for nothing but its comparison with a snapshot.
+    """All there is to say of a test that fails for nothing but its comparison: the words of its `assert`, and that.
 
-    Returns:
-        The words of the `assert`, if it has some, and the comparison; `None` if the error says something else as well.
+    `None` if the error says something else as well.
     """
     # In a `finally` or an `except` it stands for another error. Hypothesis notes the example that fails.
     if not isinstance(error, AssertionError) or error.__context__ is not None or hasattr(error, "__notes__"):
@@ -144,16 +143,12 @@ def accepting_command(item: pytest.Item) -> str:
 def command_for(item: pytest.Item, *further: str) -> str:
     """The command that runs a test with further options, and with those of this run that choose what it sends."""
     # Most tests need no command.
-    from pytest_chatprompt.reports.run_commands import FOLDER_OPTIONS, kept_options  # noqa: PLC0415
+    from pytest_chatprompt.reports.run_commands import OPTIONS_WITH_VALUE, kept_options  # noqa: PLC0415
 
-    options = item.config.stash[options_key]
-    path = os.path.relpath(item.path, item.config.invocation_params.dir)
-    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
-    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
-    words += kept_options(map(str, item.config.invocation_params.args), FOLDER_OPTIONS)
-    words += [word for override in overrides for word in ("-o", override)]
-    words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
-    return shlex.join([*words, *further])
+    invocation = item.config.invocation_params
+    path = os.path.relpath(item.path, invocation.dir)
+    kept = kept_options(map(str, invocation.args), OPTIONS_WITH_VALUE)
+    return shlex.join(["pytest", f"{path}::{item.nodeid.partition('::')[2]}", *kept, *further])
 
 
 def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
@@ -164,10 +159,15 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
 
     item = request.node
     root = item.config.rootpath
+    # Invalid ones are an error of the set-up.
     parsed = Masks.from_mapping(masks)
     shared = SharedByRun.of(item.config)
     if snapshot is None:
-        snapshot = _snapshot_of_folder(request, shared)
+        # For each folder the first one: syrupy looks for unused snapshots of others where each is made.
+        folder = item.snapshot_folder.parent
+        if folder not in shared.snapshots:
+            shared.snapshots[folder] = request.getfixturevalue("snapshot")
+        snapshot = shared.snapshots[folder]
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
     # An eval item has no late differences.
@@ -192,14 +192,6 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     assertion = EvalSnapshot.wrap(snapshot, item, context)
     assertions.append(assertion)
     return assertion
-
-
-def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:
-    """Syrupy's fixture for a case of a folder: it looks for unused snapshots of others where each is made."""
-    folder = request.node.snapshot_folder.parent
-    if folder not in shared.snapshots:
-        shared.snapshots[folder] = request.getfixturevalue("snapshot")
-    return shared.snapshots[folder]
 
 
 def _prepare(value: Any, item: pytest.Item, masks: Masks) -> Any:

@@ -108,10 +108,8 @@ class EstimatedRun:
         """Show a row for each provider, and what the numbers mean."""
         write_title(terminalreporter, "-", "estimated cost of the live run")
         rows = [_row(provider, estimates) for provider, estimates in sorted(self._estimates.items())]
-        for line in table_lines([_HEAD, *rows, _row("total", self._all())]):
+        for line in (*table_lines([_HEAD, *rows, _row("total", self._all())]), *self._notes()):
             write_line(terminalreporter, line)
-        for note in self._notes():
-            write_line(terminalreporter, note)
 
     def _all(self) -> list[CostEstimate]:
         return [estimate for estimates in self._estimates.values() for estimate in estimates]

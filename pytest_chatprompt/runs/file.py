@@ -6,7 +6,8 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from pytest_chatprompt.cases.lint import find_literal_template
 from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval_file
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
-from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
+from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.text.files import find_agentv_file
@@ -54,13 +55,11 @@ class EvalFile(pytest.Module):
     """An eval file, collected as a module whose functions are its cases.
 
     Attributes:
+        node_ids: those of its items.
         unresolved: those of items whose provider has no fixture: its name may be a mistake.
+        plain_providers: the names of its providers that are built-in ones, which no fixture of the project overrides.
+        is_complete: whether each of its cases is valid.
     """
-
-    node_ids: frozenset[str] = frozenset()
-    unresolved: frozenset[str] = frozenset()
-    stems: tuple[str, ...] = ()
-    is_complete: bool = False
 
     @classmethod
     def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
@@ -107,9 +106,6 @@ class EvalFile(pytest.Module):
         written = list({case.id: case.written for case in cases if isinstance(case.written, EvalCase)}.values())
         literal = find_literal_template(written)
         self._shared.file_warnings += [] if literal is None else [literal]
-        for case in written:
-            for tag in case.tags:
-                self._shared.tags[tag] = self._shared.tags.get(tag, (0, case))[0] + 1, case
         self._names: list[tuple[str, str]] = []
         items = [item for case in cases for item in self._items(case)]
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
@@ -118,8 +114,9 @@ class EvalFile(pytest.Module):
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
         names = {item.provider_name for item in items}
-        unknown = {name for name in names if not self._has_fixture(self.provider_fixture(name))}
-        self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
+        is_known = {name: self._has_fixture(self.provider_fixture(name)) for name in names}
+        self.plain_providers = frozenset(filter(self._has_only_built_in, names))
+        self.unresolved = frozenset(item.nodeid for item in items if not is_known[item.provider_name])
         self.stems = tuple(stems.values())
         self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
         self._warn_of_default_target(written)
@@ -127,10 +124,14 @@ class EvalFile(pytest.Module):
 
     def _warn_of_default_target(self, cases: Iterable[EvalCase]) -> None:
         """Warn if AgentV would send cases that name no provider to another one than this run, and nobody has chosen."""
-        options, root = self.config.stash[options_key], self.config.rootpath
+        options = self.config.stash[options_key]
         case = next((case for case in cases if case.provider is None), None)
         is_chosen = options.provider is not None or self.config.getini("chatprompt_provider")
-        if case is None or is_chosen or find_agentv_file("targets.yaml", self.path.parent, root) is None:
+        if (
+            case is None
+            or is_chosen
+            or find_agentv_file("targets.yaml", self.path.parent, self.config.rootpath) is None
+        ):
             return
         from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
 
@@ -146,31 +147,40 @@ class EvalFile(pytest.Module):
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
-        fixture_name = f"{name}_provider"
-        if self._has_fixture(fixture_name):
-            return fixture_name
-        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+        if not self._has_fixture(f"{name}_provider"):
+            from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
 
-        try:
-            target = Targets.of(self.config).find(name, self.path.parent)
-        except EvalFileError:
-            # Each case that asks for it reports it.
-            return fixture_name
-        return fixture_name if target is None else f"{target.provider}_provider"
+            # Each case that asks for an invalid one reports it.
+            with suppress(EvalFileError):
+                target = Targets.of(self.config).find(name, self.path.parent)
+                name = name if target is None else target.provider
+        return f"{name}_provider"
 
     def _has_fixture(self, name: str) -> bool:
+        return bool(self._definitions(name))
+
+    def _has_only_built_in(self, name: str) -> bool:
+        definitions = self._definitions(f"{name}_provider")
+        return len(definitions) == 1 and getattr(definitions[0].func, "is_built_in", False)
+
+    def _definitions(self, name: str) -> Sequence[Any]:
         # Pytest has no public way to ask which fixtures apply to a node before the node is set up.
         manager: Any = self.session._fixturemanager
-        return bool(manager.getfixturedefs(name, self))
+        return manager.getfixturedefs(name, self) or ()
 
     def stems_without_parameters(self) -> tuple[str, ...]:
         """The names that the snapshots of all cases would have if no fixture had parameters."""
         return snapshot_stems(tuple(dict.fromkeys(self._names)))
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
+        folder, by_stem = self.path.parent, self._shared.files_by_stem
+        if folder not in by_stem:
+            by_stem[folder] = defaultdict(list)
+            for path in sorted(folder.iterdir()):
+                by_stem[folder][normalized_name(path.stem)].append(path)
         others = [
             path.name
-            for path in self._files_of_same_stem()
+            for path in by_stem[folder][normalized_name(self.path.stem)]
             if path != self.path
             and (is_eval_file(path, patterns, self.config.rootpath) or path.suffix in (".py", ".pyi"))
             and path.is_file()
@@ -178,57 +188,62 @@ class EvalFile(pytest.Module):
         if others:
             raise self.CollectError(
                 f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
-                f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+                f"{self.snapshot_folder.relative_to(folder).as_posix()}; rename one of them"
             )
-
-    def _files_of_same_stem(self) -> list[Path]:
-        """The files of this folder with the same name and another extension; each folder is listed once."""
-        folder, by_stem = self.path.parent, self._shared.files_by_stem
-        if folder not in by_stem:
-            by_stem[folder] = defaultdict(list)
-            for path in sorted(folder.iterdir()):
-                by_stem[folder][normalized_name(path.stem)].append(path)
-        return by_stem[folder][normalized_name(self.path.stem)]
 
     def _items(self, case: LoadedCase) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to the names."""
         options = self.config.stash[options_key]
         requested = case.written.provider if isinstance(case.written, EvalCase) else None
-        row_id = case.row_id
         is_list = isinstance(requested, tuple) and options.provider is None
         names = requested if isinstance(requested, tuple) else (requested,)
-        self._register_markers(case.tags)
+        for tag in case.tags:
+            if tag not in self._shared.markers:
+                # `--strict-markers` accepts every tag that is used.
+                self._shared.markers.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+        base = node_name(case.id)
         for name in names if is_list else names[:1]:
             provider_name = options.provider or name or options.default_provider
-            without_name = self._templates(provider_name, in_id=False)
-            with_name = self._templates(provider_name, in_id=is_list, has_row=row_id is not None)
-            self._names.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
-            # The label has the provider's name as it is, while pytest escapes it in ids.
-            for template, unnamed in zip(with_name, without_name, strict=True):
-                parameters = getattr(_callspec(unnamed), "id", None)
-                label = "-".join(filter(None, (provider_name, row_id, parameters)))
-                yield self._item(case, provider_name, template, label=label, row_id=row_id)
+            self._names.append((case.id, "-".join(filter(None, (provider_name, case.row_id)))))
+            in_front = "-".join(filter(None, (provider_name if is_list else None, case.row_id)))
+            for template in self._templates(provider_name):
+                callspec = callspec_with(template, node_name(in_front))
+                parameters = template.callspec._idlist[1:]
+                item = EvalItem.from_parent(
+                    self,
+                    name=base if callspec is None else f"{base}[{callspec.id}]",
+                    originalname=base,
+                    callobj=run_case,
+                    callspec=callspec,
+                    # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a
+                    # fixture.
+                    fixtureinfo=template._fixtureinfo,
+                    case=case,
+                    provider_name=provider_name,
+                    # As it is, while pytest escapes it in ids.
+                    label="-".join(filter(None, (provider_name, case.row_id, *parameters))),
+                    response_fixtures=response_fixtures(template),
+                    snapshot_folder=self.snapshot_folder,
+                )
+                for tag in case.tags:
+                    item.add_marker(tag)
+                yield item
 
-    def _templates(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
-        """The templates of a case, at least one.
+    def _templates(self, provider_name: str) -> list[pytest.Function]:
+        """The templates of the cases of a provider, at least one.
 
         Cases that go through the same provider have the same combinations of parameters, and so have the files of one
-        folder, where the same fixtures apply. So pytest is asked once for each folder and provider. The name of the
-        provider is part of the node id where the case has several, and that of the row where it has rows.
+        folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
         """
         known = self._templates_owner.stash.setdefault(_templates_key, {})
-        key = (provider_name, in_id, has_row)
-        if key not in known:
-            # In this order, in front of all other parameters.
-            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
-            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
-            without_provider = self._make_templates(in_front, [*in_front])
+        if provider_name not in known:
+            without_provider = self._make_templates()
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make_templates(in_front, [*in_front, self.provider_fixture(provider_name)])
-            more, less = map(_callspec, (with_provider[0], without_provider[0]))
-            is_parametrized = more is not None and (less is None or len(more.params) > len(less.params))
-            known[key] = with_provider if is_parametrized else without_provider
-        return known[key]
+            with_provider = self._make_templates(self.provider_fixture(provider_name))
+            more, less = (len(templates[0].callspec.params) for templates in (with_provider, without_provider))
+            known[provider_name] = with_provider if more > less else without_provider
+        return known[provider_name]
 
     @cached_property
     def _templates_owner(self) -> pytest.Collector:
@@ -243,47 +258,15 @@ class EvalFile(pytest.Module):
         has_others = any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
         return self if self.own_markers or has_others or self.parent is None else self.parent
 
-    def _make_templates(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
+    def _make_templates(self, *fixture_names: str) -> list[pytest.Function]:
         """Let pytest collect a copy of the test function that uses more fixtures."""
         name = run_case.__name__
         function = FunctionType(run_case.__code__, run_case.__globals__, name)
         function.__dict__.update(
-            __test__=True,
-            pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
-            parameters_in_front=in_front,
+            __test__=True, pytestmark=[pytest.mark.usefixtures(ITEM_PARAMETER, *fixture_names).mark]
         )
         setattr(self.obj, name, function)
         return list(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function))
-
-    def _register_markers(self, tags: Iterable[str]) -> None:
-        """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
-        for tag in tags:
-            if tag not in self._shared.markers:
-                self._shared.markers.add(tag)
-                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
-
-    def _item(
-        self, case: LoadedCase, provider_name: str, template: pytest.Function, *, label: str, row_id: str | None
-    ) -> EvalItem:
-        base = node_name(case.id)
-        callspec = callspec_of_row(template, None if row_id is None else node_name(row_id))
-        item = EvalItem.from_parent(
-            self,
-            name=base if callspec is None else f"{base}[{callspec.id}]",
-            originalname=base,
-            callobj=run_case,
-            callspec=callspec,
-            # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a fixture.
-            fixtureinfo=template._fixtureinfo,
-            case=case,
-            provider_name=provider_name,
-            label=label,
-            response_fixtures=response_fixtures(template),
-            snapshot_folder=self.snapshot_folder,
-        )
-        for tag in case.tags:
-            item.add_marker(tag)
-        return item
 
 
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
@@ -303,25 +286,19 @@ def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
     return case._replace(tags=tuple(tag for tag in case.tags if tag not in unusable), written=error)
 
 
-_Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
-_templates_key: Final = pytest.StashKey[_Templates]()
+_templates_key: Final = pytest.StashKey[dict[str, list[pytest.Function]]]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
-def _callspec(template: pytest.Function) -> Any:
-    """The parameters of a template; `None` for no parameters, for which pytest has no public name."""
-    return getattr(template, "callspec", None)
-
-
-def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
-    """The parameters of a template, with the name of a row in their id; `None` for no parameters."""
-    callspec = _callspec(template)
-    if row_name is None:
-        return callspec
+def callspec_with(template: pytest.Function, in_front: str) -> Any:
+    """The parameters of an item: those of its template, and in front the provider and the row; `None` for none."""
+    callspec = template.callspec
+    parameters = {**callspec.params, ITEM_PARAMETER: in_front}
+    if not in_front:
+        del parameters[ITEM_PARAMETER]
     # Not public: asking pytest for each row would make another item for it, and take as long again.
-    names = [row_name if name == ROW_PARAMETER else name for name in callspec._idlist]
-    # Reports of other plugins tell the items of rows apart by their parameters.
-    return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
+    names = [*filter(None, [in_front]), *callspec._idlist[1:]]
+    return replace(callspec, params=parameters, _idlist=names) if parameters else None
 
 
 def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
@@ -331,13 +308,9 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
         definitions = template._fixtureinfo.name2fixturedefs
         users: set[str] = set()
         more = {RESPONSE_FIXTURE}
-        while more:
+        while not more <= users:
             users |= more
-            more = {
-                name
-                for name, overrides in definitions.items()
-                if name not in users and any(users & set(definition.argnames) for definition in overrides)
-            }
+            more = {name for name, each in definitions.items() if any(users & {*one.argnames} for one in each)}
         template.stash[_response_fixtures_key] = tuple(
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )

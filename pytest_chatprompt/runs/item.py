@@ -5,14 +5,13 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import LoadedCase
 from pytest_chatprompt.errors import (
     APIConnectionError,
@@ -40,9 +39,8 @@ from pytest_chatprompt.wording import shown_path, visible, visible_line
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import Exchange
-    from pytest_chatprompt.grading.grade import GradedCheck
-    from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
+    from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult
     from pytest_chatprompt.snapshots.diff import Comparison
@@ -71,7 +69,6 @@ def first_line(error: BaseException) -> str:
 
 def is_outage(error: BaseException) -> bool:
     """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
-    of_the_case = (BadRequestError, ContentFilterError)
     outages = (
         APIStatusError,
         APIConnectionError,
@@ -81,13 +78,11 @@ def is_outage(error: BaseException) -> bool:
         CheckError,
         EvalFileError,
     )
-    return isinstance(error, outages) and not isinstance(error, of_the_case)
+    return isinstance(error, outages) and not isinstance(error, BadRequestError | ContentFilterError)
 
 
-# The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
-PROVIDER_PARAMETER: Final = "_eval_provider_name"
-# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
-ROW_PARAMETER: Final = "_eval_row"
+# The parameter that stands first in a node id: the provider of a case that has several, and the row.
+ITEM_PARAMETER: Final = "_eval_item"
 RESPONSE_FIXTURE: Final = "eval_response"
 # What every item uses and few projects override, in an order in which none needs a later one; and syrupy's, of which
 # `eval_snapshot` needs only the first of a folder.
@@ -118,8 +113,8 @@ class Notes:
         comparison: with its snapshot, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
+        checks: the `CaseChecks` of a case that has any.
         repeats: the answers of a case that is sent several times.
-        case: the one that its checks look at.
         failed_checks: what to report of them if it fails for another reason as well.
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
@@ -129,10 +124,9 @@ class Notes:
     exchange: Exchange | None = None
     data: Any = None
     answer: LiveResponse | None = None
-    votes: Votes = ()
+    votes: tuple[JudgeVote, ...] = ()
     repeats: RepeatsResult | None = None
-    case: EvalCase | None = None
-    graded: list[GradedCheck] = field(default_factory=list)
+    checks: Any = None
     failed_checks: str = ""
     not_sent_ahead: str | None = None
 
@@ -179,12 +173,14 @@ class EvalItem(pytest.Function):
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         awaits_answer: whether its test has passed, and its answer is to be graded.
-        finish: grades its answer, in place of its test function; `None` but for then.
+        answers: those that it has waited for, while they are graded.
+        finish: grades them, in place of its test function; `None` but for then.
         grading: gets its answer; `None` but while it is graded.
     """
 
     snapshot_stem: str
     awaits_answer = False
+    answers: CaseAnswers | None = None
     finish: Callable[[], None] | None = None
     grading: Any = None
 
@@ -201,7 +197,7 @@ class EvalItem(pytest.Function):
     ) -> None:
         super().__init__(fixtureinfo=fixtureinfo, **kwargs)
         self.response_fixtures = response_fixtures
-        later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
+        later = {ITEM_PARAMETER, *response_fixtures, *((RESPONSE_FIXTURE,) if response_fixtures else ())}
         # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
         self.fixturenames = [name for name in self.fixturenames if name not in later]
         self.case = case
@@ -256,20 +252,10 @@ class EvalItem(pytest.Function):
         return response
 
     def eval_api(self, *, is_read: bool) -> EvalAPI:
-        """The stand-in of the APIs.
-
-        Args:
-            is_read: whether the project may look at what it gets. Else built-in providers only prepare what they send.
-        """
-        api: EvalAPI = self.once("eval_api", self._new_api)
+        """The stand-in of the APIs; unless the project may read it, built-in providers only prepare what they send."""
+        api: EvalAPI = self.once("eval_api", lambda: SharedByRun.of(self.config).new_eval_api(self))
         # A fixture that looks at the response may look at what was sent, too.
         api.is_read |= is_read or bool(self.response_fixtures and self.config.stash[options_key].replay)
-        return api
-
-    def _new_api(self) -> EvalAPI:
-        api = SharedByRun.of(self.config).new_eval_api()
-        api.is_read = False
-        self.addfinalizer(api.close)
         return api
 
     @property
@@ -277,27 +263,17 @@ class EvalItem(pytest.Function):
         """The file of its snapshot; need not exist."""
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
-    def valid_case(self) -> EvalCase:
-        """The case, with its variables filled in."""
-        return self.case.render()
-
     def warn(self, warning: Warning) -> None:
         """Issue a warning at the line of the message or option that it is about, else at that of the case."""
-        position = self._position_of(warning)
-        warnings.warn_explicit(
-            warning, category=None, filename=str(self.path), lineno=position.line if position else self.case.line
-        )
+        line = self._position_of(warning).line
+        warnings.warn_explicit(warning, category=None, filename=str(self.path), lineno=line)
 
     def with_position(self, error: Exception) -> str:
         """An error's text, prefixed with its position in the eval file: that of the message, or else of the case."""
         if isinstance(error, EvalFileError):
             return str(error)
-        position = self._position_of(error)
-        if position is None:
-            # A fixture of the project went on although the case is invalid.
-            return f"{self.nodeid}: {error}"
         path = shown_path(self.path, self.config.rootpath)
-        return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.full_id))
+        return str(Diagnostic(path, *self._position_of(error), str(error), case_id=self.case.full_id))
 
     def line_of(self, error: Exception) -> int:
         """The 1-based line of the eval file that an error is about, else that of the case."""
@@ -305,8 +281,7 @@ class EvalItem(pytest.Function):
             first = error.diagnostics[0]
             # A row or an attached file has lines of its own.
             return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.case.line
-        position = self._position_of(error)
-        return self.case.line if position is None else position.line
+        return self._position_of(error).line
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
@@ -320,18 +295,20 @@ class EvalItem(pytest.Function):
         crash.message = first_line(error)
         return representation
 
-    def _position_of(self, error: Exception) -> Position | None:
-        """The position of what an error or a warning is about, else of the case; `None` if the case is invalid."""
+    def _position_of(self, error: Exception) -> Position:
+        """The position of what an error or a warning is about, else of the case."""
         if isinstance(self.case.written, EvalFileError):
-            return None
+            # A fixture of the project went on although the case is invalid.
+            return Position(self.case.line, 1)
         origin = self.case.written.origin
         if isinstance(error, UnknownProviderError):
             return origin.position_of_provider(self.provider_name) or origin.position
-        location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
-        if location:
-            return origin.position_of_option(location, self.provider_name)
-        number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
-        return origin.position if number is None else origin.position_of("input_messages", number - 1)
+        if isinstance(error, PayloadError | PayloadWarning):
+            if error.location:
+                return origin.position_of(*error.location, provider_name=self.provider_name)
+            if error.message_number is not None:
+                return origin.position_of("input_messages", error.message_number - 1)
+        return origin.position
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:

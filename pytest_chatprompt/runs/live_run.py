@@ -11,23 +11,23 @@ import itertools
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from _pytest.logging import caplog_records_key
-from _pytest.runner import call_and_report, get_reraise_exceptions, runtestprotocol
+from _pytest.runner import call_and_report, runtestprotocol
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
-from pytest_chatprompt.live.pool import RequestFuture, RequestPool
+from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
+from pytest_chatprompt.live.pool import CallingThread, RequestPool
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.reports.terminal import write_line
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
 
-T = TypeVar("T")
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
@@ -60,17 +59,14 @@ class _HeldItem:
     """An item that has had its first pass.
 
     Args:
-        case: what is to be sent once its test has passed; `None` for nothing.
-        asks: whether a fixture or a hook of the project asks for the answer.
+        finish: grades its answer; `None` to set it up again, for a fixture or a hook that asks for the answer.
         funcargs: the values of its fixtures, for hooks that look at them.
         reports: of its phases, to be logged in its turn.
         answers: what it waits for; `None` if it was not sent, or in its test.
     """
 
     item: EvalItem
-    case: LiveCase | None = None
     finish: Callable[[], None] | None = None
-    asks: bool = False
     funcargs: dict[str, Any] = field(default_factory=dict)
     reports: list[pytest.TestReport] = field(default_factory=list)
     answers: CaseAnswers | None = None
@@ -88,24 +84,18 @@ class LiveRun:
             self.budget = RunBudget(options.budget_usd)
         # Workers of pytest-xdist share the requests that may be in flight.
         workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
-        self._concurrency = max(options.concurrency // workers, 1)
-        self.pool = RequestPool(self._concurrency, self.budget)
+        self.pool = RequestPool(max(options.concurrency // workers, 1), self.budget)
         self._config = config
         # Captures the requests of providers that cannot prepare them.
         self._router = LiveCaptureRouter(SharedByRun.of(config).redactor)
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
-        # The item that runs its first pass, if it is to be sent after that.
-        self._next: _HeldItem | None = None
-        # The item that runs its second pass.
-        self._graded: _HeldItem | None = None
         # Ends what this thread sends.
         self._cancellation = Cancellation()
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        self._most_held = self._concurrency if self._stops_early else _MOST_HELD
+        self._most_held = self.pool.concurrency if self._stops_early else _MOST_HELD
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher(config, self._stop)
-        config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
 
     @classmethod
     def of(cls, config: pytest.Config) -> LiveRun:
@@ -118,34 +108,36 @@ class LiveRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Run an item, then log what is ready. Before an ordinary test all is: it may change what requests need."""
-        # What a test sends in its own thread costs too.
-        in_budget = current_context()._replace(budget=self.budget, order=_FIRST)
-        if not isinstance(item, EvalItem):
-            with use_context(in_budget):
-                return (yield)
-        with use_context(in_budget._replace(cancellation=self._cancellation)), uncaptured():
+        # Each request of an ordinary test has a cancellation of its own: it may send several at once.
+        cancellation = self._cancellation if isinstance(item, EvalItem) else None
+        context = current_context()._replace(budget=self.budget, order=_FIRST, cancellation=cancellation)
+        with use_context(context), uncaptured():
             result = yield
-        if self._graded is None:
+        if isinstance(item, EvalItem) and item.answers is None:
             self._log_ready(item.session, nextitem)
         return result
 
-    def run_item(self, item: EvalItem, nextitem: pytest.Item | None) -> None:
-        """The first or the second pass of an item."""
+    @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
+    def pytest_run_pass(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a pass of an eval item in place of pytest, within all that other plugins have around a test."""
+        if not isinstance(item, EvalItem):
+            return None
         # Without a next test, the fixtures of the session would end before the requests.
         following: Any = nextitem or item.parent
-        if self._graded is not None and self._graded.answers is not None:
-            self._run_again(self._graded, self._graded.answers, following)
-            return
+        if item.answers is not None:
+            self._run_again(self._held[0], item.answers, following)
+            return True
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        self._next = None
-        reports = runtestprotocol(item, log=False, nextitem=following)
-        held, self._next = self._next or _HeldItem(item), None
-        held.reports = reports
-        if held.case is not None and all(report.passed for report in reports):
-            held.answers = CaseAnswers(self.pool, next(self._orders), held.case, self._router)
+        held = _HeldItem(item)
         self._held.append(held)
+        held.reports = runtestprotocol(item, log=False, nextitem=following)
+        if not all(report.passed for report in held.reports):
+            held.answers = None
+        if held.answers is not None:
+            held.answers.start()
+        return True
 
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
@@ -153,7 +145,7 @@ class LiveRun:
         _, call, teardown = held.reports
         item.awaits_answer = False
         try:
-            if held.asks:
+            if held.finish is None:
                 held.reports = runtestprotocol(item, log=False, nextitem=following)
             else:
                 item.finish = held.finish
@@ -167,14 +159,13 @@ class LiveRun:
                 add_uses(item, teardown)
         finally:
             item.finish, item.funcargs = None, {}
-            answers.abandon()
         graded = held.reports[1]
         graded.duration = call.duration + max(graded.duration, answers.seconds)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """End the fixtures of the folders and files of other items, before an item is set up again."""
-        if self._graded is not None:
+        if isinstance(item, EvalItem) and item.answers is not None:
             item.session._setupstate.teardown_exact(item)
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
@@ -182,14 +173,14 @@ class LiveRun:
         goes_on = isinstance(nextitem, EvalItem)
         if self._stops_early and any(report.failed for held in self._held for report in held.reports):
             goes_on = False
-        if self.pool.waiting >= self._concurrency:
+        if self.pool.waiting >= self.pool.concurrency:
             self.pool.resume()
         while self._held and not (session.shouldfail or session.shouldstop):
             must_wait = not goes_on or len(self._held) >= self._most_held
             if must_wait or self._is_first_ready():
                 self._log(self._held[0], nextitem)
-            elif self.pool.waiting >= self._concurrency:
-                self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._is_first_ready())
+            elif self.pool.waiting >= self.pool.concurrency:
+                self.wait_until(lambda: self.pool.waiting < self.pool.concurrency or self._is_first_ready())
             else:
                 return
 
@@ -200,11 +191,12 @@ class LiveRun:
     def _log(self, held: _HeldItem, nextitem: pytest.Item | None) -> None:
         item = held.item
         if held.answers is not None:
-            self._graded = held
+            item.answers = held.answers
             try:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
             finally:
-                self._graded = None
+                item.answers = None
+                held.answers.abandon()
         # Not before: an answer is recorded if the run ends while it is graded.
         self._held.popleft()
         if nextitem is None and not self._held:
@@ -223,23 +215,16 @@ class LiveRun:
 
     def _end_fixtures(self, held: _HeldItem) -> None:
         """End what is set up for the whole run, with its last item."""
-        item = held.item
-        capture = self._config.pluginmanager.get_plugin("capturemanager")
-        with nullcontext() if capture is None else capture.item_capture("teardown", item):
-            call = pytest.CallInfo.from_call(
-                lambda: item.session._setupstate.teardown_exact(None),
-                when="teardown",
-                reraise=get_reraise_exceptions(self._config),
-            )
-        if call.excinfo is not None:
-            held.reports[-1] = item.ihook.pytest_runtest_makereport(item=item, call=call)
+        held.item.stash[caplog_records_key] = {}
+        report = call_and_report(held.item, "teardown", log=False, nextitem=None)
+        if report.failed:
+            held.reports[-1] = report
 
     @property
     def _worker(self) -> Any:
         """What runs the tests in a worker of pytest-xdist; `None` in other processes."""
-        if not hasattr(self._config, "workerinput"):
-            return None
-        return next(plugin for plugin in self._config.pluginmanager.get_plugins() if hasattr(plugin, "nextitem_index"))
+        plugins = self._config.pluginmanager.get_plugins()
+        return next((plugin for plugin in plugins if hasattr(plugin, "nextitem_index")), None)
 
     # --- what a case asks for
 
@@ -253,64 +238,34 @@ class LiveRun:
         item: EvalItem = request.node
         reason = why_in_its_test(request, case, api)
         if reason is not None:
-            notes_of(item).not_sent_ahead = reason if self._concurrency > 1 else None
+            notes_of(item).not_sent_ahead = reason if self.pool.concurrency > 1 else None
             return False
         if isinstance(case.provider, ChatProvider):
             variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
             case = replace(case, variables=variables)
-        if case.repeat > 1:
-            # An unreadable recording is an error of this test.
-            case.recorded_numbers()
+        held = self._held[-1]
+        # An unreadable recording is an error of this test.
+        held.answers = CaseAnswers(case, self.pool, self.wait_until, self._router, next(self._orders))
         item.awaits_answer = True
         asks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls() or item.response_fixtures)
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
-        self._next = _HeldItem(item, case, finish, asks, item.funcargs)
+        held.finish, held.funcargs = None if asks else finish, item.funcargs
         return True
-
-    def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
-        """The answers that an item waits for, in its second pass; `None` in its first one."""
-        graded = self._graded
-        answers = graded.answers if graded is not None and graded.item is item else None
-        if answers is not None:
-            check_sent(answers.case.place, compared, answers.case.compared)
-        return answers
 
     def router_here(self) -> LiveCaptureRouter:
         """What captures the requests that this thread is about to send, while its test runs."""
         self.pool.resume()
         return self._router
 
-    def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
-        """An answer that has come, once its votes have come too."""
-        __tracebackhide__ = True
-        for vote in answers.votes.get(number, ()):
-            self.wait_for_first([vote])
-        return answers.judged(number)
-
     # --- waiting
 
-    def wait_for_first(self, futures: Iterable[RequestFuture[T]]) -> set[RequestFuture[T]]:
-        """Wait until at least one of some requests has ended; a test that ends meanwhile ends all of them."""
-        futures = list(futures)
-        try:
-            self._wait_while(lambda: not any(future.done() for future in futures))
-        except BaseException:
-            # Such as pytest-timeout.
-            for future in futures:
-                future.abandon()
-            raise
-        return {future for future in futures if future.done()}
-
-    def _wait_while(self, goes_on: Callable[[], bool]) -> None:
-        """Wait, and show now and then that it does."""
+    def wait_until(self, is_over: Callable[[], object]) -> None:
+        """Wait for what the requests in flight change, and show now and then that it does."""
         self.pool.resume()
         try:
-            while goes_on():
-                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                self.pool.wait_while(goes_on, seconds)
-                if goes_on() and time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
-                    self._show_progress()
+            while not self.pool.wait_until(is_over, max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)):
+                self._show_progress()
         except (KeyboardInterrupt, pytest.exit.Exception):
             # All at once: a thread whose request ends would begin with the next one.
             self.cancel()
@@ -347,19 +302,12 @@ class LiveRun:
         notes = self._config.stash[run_notes_key] = []
         if self.budget is not None:
             notes.append(f"Spent {dollars(self.budget.spent_usd)} of the budget of {dollars(self.budget.limit_usd)}.")
-        count = self._record_early_answers()
+        held = [each.answers for each in self._held if each.answers is not None]
+        wait([future for answers in held for future in answers.futures()], _LAST_REPLIES_SECONDS)
+        count = sum(record_answers(answers, self._router.redactor) for answers in held)
         if count:
             answers = "answer, for a case that" if count == 1 else "answers, for cases that"
             notes.append(f"Recorded {count} more {answers} did not run.")
-
-    def _record_early_answers(self) -> int:
-        """Record the answers that have come and were not graded; gives how many were recorded."""
-        held = [each.answers for each in self._held if each.answers is not None]
-        wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
-        count = 0
-        for answers in held:
-            count += record_answers(answers.case, answers.arrived(), self._router.redactor)
-        return count
 
     def _stop(self) -> None:
         """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""
@@ -373,19 +321,15 @@ class LiveRun:
         self._cancellation.cancel()
 
 
-class _TwoPasses:
-    """Runs eval items in place of pytest, within all that other plugins have around a test."""
+def answers_in_test(config: pytest.Config, case: LiveCase, api: EvalAPI) -> CaseAnswers:
+    """The answers of a case that are got while its test runs, in its thread; only recorded ones if the run sends none.
 
-    def __init__(self, live_run: LiveRun) -> None:
-        self._live_run = live_run
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a pass of an eval item."""
-        if not isinstance(item, EvalItem):
-            return None
-        self._live_run.run_item(item, nextitem)
-        return True
+    What child processes send to the server of `api` counts as sent by the case.
+    """
+    live_run: LiveRun | None = config.pluginmanager.getplugin(LIVE_RUN)
+    thread = CallingThread(SendContext(is_offline=True) if live_run is None else None)
+    router = None if live_run is None else live_run.router_here()
+    return CaseAnswers(case, thread, thread.wait_until, router, api=api)
 
 
 def show_request(config: pytest.Config, provider: Provider, request: ProviderRequest, api: EvalAPI) -> Exchange:

@@ -2,7 +2,7 @@
 
 After the last failure that is allowed, the controller gives out no more tests and waits for those that run; after a
 SIGINT that only it has got, it waits ten seconds before it kills. A worker that waits for an API knows nothing of
-either. Both know the id of the run, so a file named after it is the signal: the controller writes it (`StopSignal`),
+either. Both know the id of the run, so a file named after it is the signal: the controller writes it (`LiveWorkers`),
 and a thread of each worker looks for it (`StopWatcher`).
 """
 
@@ -27,23 +27,41 @@ def stop_file(run_id: str) -> Path:
     return Path(tempfile.gettempdir()) / f"chatprompt-stop-{run_id}"
 
 
-class StopSignal:
-    """Tells the workers of pytest-xdist, by a file, that the run is over. `plugin` registers it in the controller."""
+class LiveWorkers:
+    """In the controller of pytest-xdist: tells the workers that the run is over, and reports what is lost with one.
+
+    A crashed worker loses the cases that waited for their answers. To pytest-xdist they are over, so that it starts
+    none of them again: their requests may have been sent.
+    """
 
     def __init__(self, run_id: str) -> None:
         self._file = stop_file(run_id)
+        # Where they are, by the ids of those that have begun and of which nothing is reported.
+        self._open: dict[str, tuple[str, int | None, str]] = {}
+
+    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        """Note that a case has begun."""
+        self._open[nodeid] = location
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the file when this report ends the run, as under `-x`."""
+        """Note that a case is reported; write the file when that ends the run, as under `-x`."""
+        self._open.pop(report.nodeid, None)
         node: Any = getattr(report, "node", None)
         session = None if node is None else node.config.pluginmanager.get_plugin("session")
         if report.failed and session is not None and (session.shouldfail or session.shouldstop):
             self._file.touch()
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """Write the file after a SIGINT, or a call of `pytest.exit`."""
-        self._file.touch()
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Report the cases that are lost."""
+        result = yield
+        if session.config.stash.get(crashed_key, False):
+            for nodeid, location in list(self._open.items()):
+                text = "its worker crashed before its answer was graded; its request may have been sent"
+                report = pytest.TestReport(nodeid, location, {}, "failed", text, "setup")
+                session.config.hook.pytest_runtest_logreport(report=report)
+        return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -53,36 +71,6 @@ class StopSignal:
     def pytest_unconfigure(self) -> None:
         """Remove the stop file."""
         self._file.unlink(missing_ok=True)
-
-
-class LostCases:
-    """Reports the cases that are lost with a crashed worker of pytest-xdist: those that waited for their answers.
-
-    To pytest-xdist they are over, so that it starts none of them again: their requests may have been sent.
-    """
-
-    def __init__(self) -> None:
-        # Where they are, by the ids of those that have begun and of which nothing is reported.
-        self._open: dict[str, tuple[str, int | None, str]] = {}
-
-    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
-        """Note that a case has begun."""
-        self._open[nodeid] = location
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that a case is reported."""
-        self._open.pop(report.nodeid, None)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Report those that are lost."""
-        result = yield
-        if session.config.stash.get(crashed_key, False):
-            for nodeid, location in list(self._open.items()):
-                text = "its worker crashed before its answer was graded; its request may have been sent"
-                report = pytest.TestReport(nodeid, location, {}, "failed", text, "setup")
-                session.config.hook.pytest_runtest_logreport(report=report)
-        return result
 
 
 class StopWatcher:

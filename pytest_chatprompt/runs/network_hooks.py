@@ -38,7 +38,7 @@ class NetworkHooks:
 
     config: pytest.Config
     redactor: Redactor
-    late: list[tuple[str, str]] = field(default_factory=list)
+    late: dict[tuple[str, str], None] = field(default_factory=dict)
     _owner: Owner = field(default_factory=lambda: Owner("", lambda *_: None))
     _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
     # Between tests, from the first eval item on.
@@ -47,21 +47,17 @@ class NetworkHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Guard the network for an eval item and its fixtures, unless the run is live; say for all which one runs."""
-        with run_as(item.nodeid, self.tell) as self._owner:
-            if self.config.stash[options_key].live:
-                return (yield)
-            if isinstance(item, EvalItem):
-                self._guard_rest_of_run()
-                with guard_network() as self._attempts:
-                    self._owner.guard = self._attempts
-                    try:
-                        return (yield)
-                    finally:
-                        self._owner.leave_threads()
-            if self._between is None or "eval_api" in getattr(item, "fixturenames", ()):
-                return (yield)
-            with lift(self._between):
-                return (yield)
+        is_live = self.config.stash[options_key].live
+        with ExitStack() as stack:
+            self._owner = stack.enter_context(run_as(item.nodeid, self.tell))
+            if isinstance(item, EvalItem) and not is_live:
+                if self._between is None:
+                    self._guard_rest_of_run()
+                self._attempts = self._owner.guard = stack.enter_context(guard_network())
+                stack.callback(self._owner.leave_threads)
+            elif self._between is not None and "eval_api" not in getattr(item, "fixturenames", ()):
+                stack.enter_context(lift(self._between))
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
@@ -71,29 +67,22 @@ class NetworkHooks:
         with run_for_all():
             return (yield)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
         """Let an async test belong to itself: anyio runs all tests of a module in one task."""
         function = pyfuncitem.obj
-        if not iscoroutinefunction(function):
-            return (yield)
+        if iscoroutinefunction(function):
 
-        @wraps(function)
-        async def run_test(*args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            with run_in_test():
-                return await function(*args, **kwargs)
+            @wraps(function)
+            async def run_test(*args: Any, **kwargs: Any) -> Any:
+                __tracebackhide__ = True
+                with run_in_test():
+                    return await function(*args, **kwargs)
 
-        pyfuncitem.obj = run_test
-        try:
-            return (yield)
-        finally:
-            pyfuncitem.obj = function
+            pyfuncitem.obj = run_test
 
     def _guard_rest_of_run(self) -> None:
         """Block the network between tests from now on; programs may be started there as before."""
-        if self._between is not None:
-            return
         hosts = self.config.stash[options_key].allowed_hosts
         guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
         stack = ExitStack()
@@ -101,33 +90,25 @@ class NetworkHooks:
         self.config.add_cleanup(stack.close)
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
-        """Describe a blocked connection whose error the item's code swallowed.
-
-        Returns:
-            What to report; `""` if nothing was tried, or if the phase fails anyway.
-        """
+        """Describe a blocked connection whose error the item's code swallowed; `""` if the phase fails anyway."""
         attempts = self._attempts
         is_failed = call.excinfo is not None and not call.excinfo.errisinstance(ENDED_EARLY)
         if not is_failed and (call.when == "setup" or call.excinfo is not None):
             # The call reports what a fixture tried: the case fails then, which an error of its setup would not say.
             # A skip is not a failure; after it the teardown does.
             return ""
-        text = ""
-        if attempts.blocked:
-            text = f"a connection to {attempts.blocked[0]} was blocked: this is an offline run"
-        elif attempts.programs:
-            text = f"the program {attempts.programs[0]} was not started: this is an offline run"
-        if text:
-            text += attempts.callers[(*attempts.blocked, *attempts.programs)[0]].describe()
+        tried = [(target, f"a connection to {target} was blocked") for target in attempts.blocked]
+        tried += [(program, f"the program {program} was not started") for program in attempts.programs]
         attempts.blocked.clear()
         attempts.programs.clear()
-        return "" if is_failed else text
+        if is_failed or not tried:
+            return ""
+        target, text = tried[0]
+        return f"{text}: this is an offline run{attempts.callers[target].describe()}"
 
     def tell(self, node_id: str, attempt: str) -> None:
         """Tell what was tried after the end of a test: `send POST https://api.example/`; once, however often it is."""
-        attempt = self.redactor.redact(attempt)
-        if (node_id, attempt) not in self.late:
-            self.late.append((node_id, attempt))
+        self.late[node_id, self.redactor.redact(attempt)] = None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List what was tried, below the tests that left it behind."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner
+from pytest_chatprompt.capture.guard import ConnectionAttempts, Tell, run_as, running_owner
 from pytest_chatprompt.errors import CaptureWarning, PayloadWarning
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import note_use
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.providers.context import Budget
     from pytest_chatprompt.providers.response import Finding
-    from pytest_chatprompt.snapshots.masks import Masks
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 
@@ -30,53 +29,66 @@ _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 
 class OwnCodeCapture:
-    """`EvalAPI` for one ordinary test; `tell` is that of its `Owner`.
+    """`EvalAPI` for one ordinary test, from its set-up to `stop`; `tell` is that of its `Owner`.
+
+    It takes the requests of all clients, and keeps this process offline unless the run is live.
 
     Attributes:
-        masks: for what reports show of its requests; `None` in a run without reports.
+        masks: for what its recording and reports show of its requests.
     """
 
     def __init__(self, request: pytest.FixtureRequest, redactor: Redactor, tell: Tell) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+        from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415
+        from pytest_chatprompt.providers.context import current_context, use_context  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
         item = self._item = request.node
         options = item.config.stash[options_key]
         self.api = EvalAPI(
-            redactor,
-            allowed_hosts=options.allowed_hosts,
-            placeholders=options.placeholders,
-            is_live=options.live,
+            redactor, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders, is_live=options.live
         )
         self.has_passed = False
         self.findings: list[Finding] = []
-        self.masks: Masks | None = None
+        self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
         self._place: RecordingPlace | None = None
         # What recordings belong to whom is asked only where some may be moved or removed.
         self._notes_sent = options.remove_unused or item.config.getoption("update_snapshots", False)
         if options.record or options.replay or self._notes_sent:
             from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
 
-            self._place = place_of_test(item, request.getfixturevalue("eval_masks"))
+            self._place = place_of_test(item, self.masks)
             self.api.recording = self._place.open()
-        if item.config.stash.get(all_results_key, False):
-            from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
-
-            self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
-        self._budget: Budget | None = None
+        budget: Budget | None = None
         if options.live:
             from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
             from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
             # It sees what is sent, and what models reply.
             self.api.recording = self.api.recording or OpenRecording(sends=True, is_kept=False)
-            self.api.recording.budget = self._budget = LiveRun.of(item.config).budget
-        self._stack = ExitStack()
+            self.api.recording.budget = budget = LiveRun.of(item.config).budget
         self._attempts = ConnectionAttempts()
-        self._owner = running_owner() or Owner(item.nodeid, tell)
         self._checked_requests = 0
         # The variables of this process before the test, and those that it has during the test.
         self._environment: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        with ExitStack() as stack:
+            # The first test of a run may have begun without an owner.
+            self._owner = running_owner() or stack.enter_context(run_as(item.nodeid, tell))
+            stack.enter_context(use_context(current_context()._replace(budget=budget)))
+            if not options.live:
+                # Real keys give way to placeholders.
+                redactor.learn_environment()
+                guarded = offline(
+                    allows_programs=True, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders
+                )
+                before = dict(os.environ)
+                self._attempts = self._owner.guard = stack.enter_context(guarded)
+                self._environment = before, dict(os.environ)
+            stack.enter_context(self.api.intercept())
+            stack.callback(self.api.children.close)
+            self._stack = stack.pop_all()
+        item.stash[_capture_key] = self
 
     @staticmethod
     def of(item: pytest.Item) -> OwnCodeCapture | None:
@@ -91,69 +103,42 @@ class OwnCodeCapture:
             del item.stash[_capture_key]
             capture._restore_environment()
 
-    def start(self) -> None:
-        """Take the requests of all clients, and keep this process offline unless the run is live."""
-        from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415
-        from pytest_chatprompt.providers.context import current_context, use_context  # noqa: PLC0415
-
-        self._item.stash[_capture_key] = self
-        with ExitStack() as stack:
-            # The first test of a run may have begun without these.
-            if running_owner() is None:
-                self._owner = stack.enter_context(run_as(self._owner.name, self._owner.tell))
-            stack.enter_context(use_context(current_context()._replace(budget=self._budget)))
-            if not self.api.is_live:
-                # Real keys give way to placeholders.
-                self.api.redactor.learn_environment()
-                guarded = offline(
-                    allows_programs=True,
-                    allowed_hosts=self.api.allowed_hosts,
-                    placeholders=self.api.placeholders,
-                )
-                before = dict(os.environ)
-                self._attempts = self._owner.guard = stack.enter_context(guarded)
-                self._environment = before, dict(os.environ)
-            stack.enter_context(self.api.intercept())
-            stack.callback(self.api.close)
-            self._stack = stack.pop_all()
-
     def stop(self) -> None:
         """Stop capturing, record what the APIs replied, and warn about a thread that goes on."""
+        place, recording = self._place, self.api.recording
         try:
             with self._stack:
                 threads = self._owner.leave_threads()
         finally:
-            if self._place is not None and self.api.recording is not None and self.api.recording.is_kept:
+            if place is not None and recording is not None and recording.is_kept:
                 from pytest_chatprompt.runs.usage_summary import add_replayed  # noqa: PLC0415
 
-                add_replayed(self._item, self._place.path, self.api.recording)
-                self._place.save(self.api.recording, self.api.redactor)
-        self._add_usage()
-        if self._place is not None and self._notes_sent:
-            self._note_sent(self._place)
-        for name, place in threads:
+                add_replayed(self._item, place.path, recording)
+                place.save(recording, self.api.redactor)
+        # But for what was replayed.
+        sent = [answer.response for answer in self.answers() if not answer.is_replayed]
+        if sent:
+            from pytest_chatprompt.runs.usage_summary import OWN_CODE, add_usage  # noqa: PLC0415
+
+            add_usage(self._item, OWN_CODE, *sent, requests=len(sent))
+        if place is not None and self._notes_sent:
+            from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
+
+            # A recording of these requests belongs to the test, whatever its name.
+            hashes = [recorded_request(each, place.masks.apply).sha256 for each in self.api.sent]
+            note_use(self._item, "sent", str(place.path), hashes)
+        for name, line in threads:
             warnings.warn(
                 CaptureWarning(
-                    f"{self._item.nodeid}: the thread {name!r} has sent requests in this test and goes on, at {place}; "
+                    f"{self._item.nodeid}: the thread {name!r} has sent requests in this test and goes on, at {line}; "
                     "what it sends from now on is refused. End it before the test ends, or start it in a fixture of a "
                     "wider scope."
                 ),
                 stacklevel=1,
             )
 
-    def _note_sent(self, place: RecordingPlace) -> None:
-        """Note what the test has sent: a recording of these requests belongs to it, whatever its name."""
-        from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
-
-        hashes = [recorded_request(sent, place.masks.apply).sha256 for sent in self.api.sent]
-        note_use(self._item, "sent", str(place.path), hashes)
-
     def warn_of_findings(self) -> str:
-        """Warn of what preflight finds in the requests, once for each finding.
-
-        Returns:
-            The text of the first warning that a filter makes an error; `""` for none.
-        """
+        """Warn once of each finding of preflight; gives the text of the first one that a filter makes an error."""
         entries = self.api.log[self._checked_requests :]
         if not entries:
             return ""
@@ -178,14 +163,6 @@ class OwnCodeCapture:
 
         return model_answers(self.api.recording)
 
-    def _add_usage(self) -> None:
-        """Put what the test has used into its user properties, but for what was replayed."""
-        sent = [answer.response for answer in self.answers() if not answer.is_replayed]
-        if sent:
-            from pytest_chatprompt.runs.usage_summary import OWN_CODE, add_usage  # noqa: PLC0415
-
-            add_usage(self._item, OWN_CODE, *sent, requests=len(sent))
-
     def _restore_environment(self) -> None:
         """Undo what a `monkeypatch` has put back that was made before the capture: the variables during the test."""
         before, during = self._environment
@@ -197,11 +174,7 @@ class OwnCodeCapture:
                     os.environ.pop(name, None)
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
-        """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
-
-        Returns:
-            What to report; `""` if nothing is wrong.
-        """
+        """What went wrong in a phase of the test, whether its code raised or swallowed the error; `""` if nothing."""
         has_passed = call.excinfo is None
         if call.when == "setup" and has_passed:
             # The test may still go on without it; the next phase reports it.

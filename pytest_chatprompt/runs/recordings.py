@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError
-from pytest_chatprompt.live.answers import LiveCase, LiveResponse
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, checked_snapshot_folder, command_for
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.answers import CaseAnswers
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
@@ -26,10 +28,10 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
     return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
 
 
-def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
+def place_of_test(item: pytest.Item, masks: Masks) -> RecordingPlace:
     """Where the recording of an ordinary test is."""
     stem = SnapshotStems.of(item.session).find(item)
-    return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
+    return recording_place(item, checked_snapshot_folder(item), stem, masks)
 
 
 def find_unusable(response: ProviderResponse) -> ProviderError | None:
@@ -41,17 +43,16 @@ def find_unusable(response: ProviderResponse) -> ProviderError | None:
     return None
 
 
-def record_answers(case: LiveCase, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
-    """Write the answers to a case, by their numbers, beside its snapshot; gives how many were recorded.
+def record_answers(answers: CaseAnswers, redactor: Redactor) -> int:
+    """Write the answers to a case that have come beside its snapshot; gives how many were recorded.
 
     Of a repeated case answers that are empty or withheld are recorded too: sending only for these again would raise
     the pass rate.
     """
-    if not case.place.mode.records:
-        return 0
+    case = answers.case
     recordings = {
         number: live.recording
-        for number, live in answers.items()
+        for number, live in answers.arrived().items()
         if live.recording is not None and (case.repeat > 1 or find_unusable(live.response) is None)
     }
     count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())

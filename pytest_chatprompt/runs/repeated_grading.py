@@ -17,6 +17,7 @@ import pytest
 
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
 from pytest_chatprompt.errors import (
+    ChatPromptError,
     CheckError,
     CheckFailedError,
     ProviderError,
@@ -24,11 +25,10 @@ from pytest_chatprompt.errors import (
     RequestCancelledError,
 )
 from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.results.records import AttemptResult, CheckResult, check_result
+from pytest_chatprompt.results.records import AttemptResult
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
-from pytest_chatprompt.runs.case_results import judge_results, response_result
-from pytest_chatprompt.runs.grading import GetAnswer, Grading
+from pytest_chatprompt.runs.case_results import answer_result, response_results
+from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, is_outage, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable
 from pytest_chatprompt.runs.report_hooks import user_frames
@@ -36,8 +36,8 @@ from pytest_chatprompt.runs.usage_summary import INTERVAL_PROPERTY, RATE_PROPERT
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.runs.case_checks import CaseChecks
 
 _MOST_OF_ANSWER: Final = 240
 
@@ -51,86 +51,85 @@ class RepeatedGrading(Grading):
     @property
     def required(self) -> RequiredPasses:
         """How many answers have to pass."""
-        return RequiredPasses(self.live_case.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
+        return RequiredPasses(self.sent.case.repeat, self.case.pass_rate or DEFAULT_PASS_RATE)
 
     def grade(self) -> None:
         """Get and grade the answers, then let the fixtures look at the first one."""
         __tracebackhide__ = True
-        try:
-            with closing(self.arriving()) as answers:
-                for number, get in answers:
-                    self._take(number, get)
-        except ENDED_EARLY:
-            # Nobody skips a case that has failed already.
-            if self._outcome() in ("failed", "error"):
-                raise self._error() from None
-            raise
-        self._finish()
+        with closing(self.sent.arriving(self._is_certain)) as numbers:
+            for number in numbers:
+                self._take(number)
+        first = self.response() if self.answers else None
+        if first is not None and not first.is_awaited:
+            # There is no answer to check.
+            if self.checks is not None:
+                self.checks.grade_answer(first)
+            return
+        if self._outcome() is None:
+            raise self._too_few()
+        if first is not None and not self.item.finish:
+            self._check_fixture(first)
+            self.set_up_fixtures()
+        if self._outcome() == "passed" and any(attempt.problem for attempt in self.attempts):
+            self.item.add_report_section("call", "answers", visible(self._text()))
 
-    def is_certain(self) -> bool:
+    def failures(self) -> list[ChatPromptError]:
+        """See `Grading.failures`; `checks` has graded what is sent."""
+        error = {"failed": CheckFailedError, "error": CheckError}.get(self._outcome() or "")
+        return [*([] if error is None else [error(self._text())]), *super().failures()]
+
+    def _is_certain(self) -> bool:
         """Whether the answers that are missing cannot change the outcome."""
         return self._outcome() is not None or not all(live.response.is_awaited for live in self.answers.values())
 
-    def _take(self, number: int, get: GetAnswer) -> None:
+    def _take(self, number: int) -> None:
         """Get one answer and grade it."""
         __tracebackhide__ = True
-        error: BaseException | None = None
-        response = result = None
-        checks: tuple[CheckResult, ...] = ()
+        checks = self.checks and replace(self.checks, graded=[])
+        response: ProviderResponse | None = None
+        error: BaseException | None
         try:
-            live = self.get(number, get)
+            response = self.get(number).response
         except RequestCancelledError:
             raise
         except ProviderError as no_answer:
             error = no_answer
         else:
-            response = live.response
             if not response.is_awaited:
                 return
-            result = response_result(response, live.is_replayed, live.requests)
-            error, checks = self._grade(number, live)
-        outcome: AttemptOutcome = "passed"
-        problem = ""
-        if error is not None:
-            outcome = "error" if is_outage(error) else "failed"
-            problem = self._describe(error, response)
-        judge = judge_results(self.votes.get(number, ()))
+            error = find_unusable(response) or self._grade(number, response, checks)
         attempt = AttemptResult(
-            number=number, outcome=outcome, response=result, checks=checks, judge=judge, problem=problem
+            number=number,
+            outcome="passed" if error is None else "error" if is_outage(error) else "failed",
+            response=answer_result(self.answers.get(number)),
+            checks=() if checks is None else checks.results(),
+            judge=response_results(self.votes.get(number, ())),
+            problem="" if error is None else self._describe(error, response),
         )
         self.attempts.append(attempt)
 
-    def note(self) -> None:
-        """See `Grading.note`."""
+    def _grade(self, number: int, response: ProviderResponse, checks: CaseChecks | None) -> BaseException | None:
+        """Why an answer does not pass; `None` if it does."""
+        __tracebackhide__ = True
+        failure: CheckFailedError | CheckError | None = None
+        if checks is not None:
+            checks.grade_answer(response, self.ask_judge(number, response))
+            failure = checks.failure()
+        try:
+            self.call_hook(response)
+        except ENDED_EARLY:
+            raise
+        except (pytest.fail.Exception, Exception) as error:
+            return error if failure is None else type(failure)(f"{failure}\n\n{self._describe(error, None)}")
+        return failure
+
+    def _note(self) -> None:
         if self.attempts:
             result = notes_of(self.item).repeats = repeats_result(self.required, self.attempts)
             low, high = result.interval
             rate = f"{result.passed}/{result.answers}"
             set_properties(self.item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})
-        super().note()
-
-    def _grade(self, number: int, live: LiveResponse) -> tuple[BaseException | None, tuple[CheckResult, ...]]:
-        """Why an answer does not pass, `None` if it does; and what the checks said."""
-        __tracebackhide__ = True
-        failure: CheckFailedError | CheckError | None = None
-        results: tuple[CheckResult, ...] = ()
-        unusable = find_unusable(live.response)
-        if unusable is not None:
-            return unusable, ()
-        if self.checks is not None:
-            checks = replace(self.checks, graded=[])
-            checks.grade_answer(live.response, self.ask_judge(number, live))
-            failure = checks.failure()
-            with_place = self.item.config.stash.get(all_results_key, False)
-            results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
-        try:
-            self.call_hook(live.response)
-        except ENDED_EARLY:
-            raise
-        except (pytest.fail.Exception, Exception) as error:
-            both = failure and failure.__class__(f"{failure}\n\n{self._describe(error, None)}")
-            return both or error, results
-        return failure, results
+        super()._note()
 
     def _describe(self, error: BaseException, response: ProviderResponse | None) -> str:
         """Why an answer does not pass, and the answer if that does not show it."""
@@ -148,32 +147,6 @@ class RepeatedGrading(Grading):
         counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
-    def _finish(self) -> None:
-        """Let the fixtures look at the first answer, and raise what is wrong with the case."""
-        __tracebackhide__ = True
-        first = self.response() if self.answers else None
-        if first is not None and not first.is_awaited:
-            # There is no answer to check.
-            if self.checks is not None:
-                self.checks.grade_answer(first)
-            return
-        failure = None if self._outcome() == "passed" else self._error()
-        try:
-            if first is not None and not self.item.finish:
-                self._check_fixture(first)
-                self.set_up_fixtures()
-        except ENDED_EARLY:
-            if failure is not None:
-                raise failure from None
-            raise
-        except BaseException:
-            notes_of(self.item).failed_checks = "" if failure is None else str(failure)
-            raise
-        if failure is not None:
-            raise failure
-        if any(attempt.problem for attempt in self.attempts):
-            self.item.add_report_section("call", "answers", visible(self._text()))
-
     def _check_fixture(self, first: ProviderResponse) -> None:
         __tracebackhide__ = True
         if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
@@ -182,19 +155,15 @@ class RepeatedGrading(Grading):
                 "by the answers of its provider: change them there"
             )
 
-    def _error(self) -> CheckFailedError | CheckError | ReplayError:
-        """The error of a case that does not pass."""
-        outcome = self._outcome()
-        if outcome is not None:
-            return (CheckFailedError if outcome == "failed" else CheckError)(self._text())
-        # Only a replayed run comes to an end before the outcome is certain.
+    def _too_few(self) -> ReplayError:
+        """The error of a replayed case that comes to an end before its outcome is certain."""
+        planned = self.required.planned
         had = {attempt.number for attempt in self.attempts}
-        *others, last = (str(number) for number in range(1, self.live_case.repeat + 1) if number not in had)
+        *others, last = (str(number) for number in range(1, planned + 1) if number not in had)
         missing = f"{', '.join(others)} and {last}" if others else last
-        head = f"{len(had)} of {self.live_case.repeat} answers are recorded, and with them the outcome is not certain"
-        return ReplayError(
-            f"{head}: nothing is recorded for {missing}\n\n{self.live_case.place.advice}\n\n{self._text()}"
-        )
+        head = f"{len(had)} of {planned} answers are recorded, and with them the outcome is not certain"
+        advice = self.sent.case.place.advice
+        return ReplayError(f"{head}: nothing is recorded for {missing}\n\n{advice}\n\n{self._text()}")
 
     def _text(self) -> str:
         return describe_repeats(repeats_result(self.required, self.attempts))

@@ -22,7 +22,7 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor, changes_texts, map_texts
 from pytest_chatprompt.errors import CaptureError
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.code_snapshots import assertions_key, failed_comparison, failure_text
 from pytest_chatprompt.runs.item import (
     ENDED_EARLY,
@@ -43,6 +43,8 @@ _FRAMEWORK_FOLDERS: Final = tuple(
     f"{Path(file).parent}{os.sep}"
     for file in (inspect.getfile(pytest.Function), str(pluggy.__file__), str(pytest_chatprompt.__file__))
 )
+# Of the attributes of a report those that hold no text of others, or none that the node id has not.
+_PLAIN: Final = frozenset({"keywords", "outcome", "when", "duration", "start", "stop"})
 _PACKAGE_FOLDER: Final = _FRAMEWORK_FOLDERS[-1]
 # Between this package's code and its error there may be that of the HTTP client.
 _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib"))
@@ -57,6 +59,8 @@ class ReportHooks:
     config: pytest.Config
     network: NetworkHooks
     redactor: Redactor
+    # What the last clean report held.
+    _last_values: list[Any] = field(default_factory=list)
     # The ids of the tests whose reports are this plugin's.
     _node_ids: set[str] = field(default_factory=set)
 
@@ -92,7 +96,21 @@ class ReportHooks:
         swallowed = self.network.take_swallowed(call)
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
-        report = yield from self._show_error(item, call)
+        error = None if call.excinfo is None or self.config.getoption("fulltrace", False) else call.excinfo.value
+        if error is not None and not isinstance(error, PACKAGE_ERRORS):
+            # Fixtures that are asked for late put their own machinery between the item and the user's code.
+            call.excinfo = pytest.ExceptionInfo.from_exception(
+                error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)
+            )
+        # An error of this package stays in `call`, for `xfail(raises=...)` and `--pdb`.
+        report = yield
+        if report.failed and call.excinfo is not None and isinstance(error, PACKAGE_ERRORS):
+            if call.when != "call":
+                # In the call phase pytest asks the item by itself.
+                report.longrepr = item.repr_failure(call.excinfo)
+            # Plugins annotate this line of the file, and it is that of JUnit's XML.
+            path, _, name = report.location
+            report.location = path, item.line_of(error) - 1, name
         if report.failed:
             failed_checks = notes_of(item).failed_checks
             if failed_checks:
@@ -101,8 +119,7 @@ class ReportHooks:
             hint = "" if self.config.stash[options_key].live else _missing_variable(call)
             if hint:
                 _add_section(report, "eval_api", hint)
-        if report.longrepr is not None:
-            _place_at_test(item, report)
+        _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
@@ -115,8 +132,10 @@ class ReportHooks:
         """Remove the secrets from a report of this plugin, in the process that made it, before others show it."""
         if report.nodeid not in self._node_ids:
             return
-        if report.longrepr is None and not changes_texts(list(vars(report).values()), self._clean):
-            # So it is with most reports, and to make data of each takes long.
+        # To make data of each report takes long, and most hold little, or the same as that of the phase before.
+        values = [value for name, value in vars(report).items() if name not in _PLAIN]
+        if report.longrepr is None and (values == self._last_values or not changes_texts(values, self._clean)):
+            self._last_values = values
             return
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
         clean = map_texts(data, self._clean)
@@ -134,16 +153,13 @@ class ReportHooks:
         return replace_surrogates(redacted)
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        if report.failed or (report.when == "call" and (self._notes_all() or has_notes(item))):
+        options = self.config.stash[options_key]
+        notes_all = options.live or options.replay or options.keeps_results
+        if report.failed or (report.when == "call" and (notes_all or has_notes(item))):
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)
-
-    def _notes_all(self) -> bool:
-        """Whether something is noted of each test of this run, also of those that pass."""
-        options = self.config.stash[options_key]
-        return options.live or options.replay or self.config.stash.get(all_results_key, False)
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""
@@ -168,27 +184,6 @@ class ReportHooks:
                 return
         if comparison.splitlines()[-1] not in report.longreprtext:
             _add_section(report, "eval_snapshot", comparison)
-
-    def _show_error(self, item: EvalItem, call: pytest.CallInfo[None]) -> _Report:
-        if call.excinfo is None or self.config.getoption("fulltrace", False):
-            return (yield)
-        error = call.excinfo.value
-        if not isinstance(error, PACKAGE_ERRORS):
-            # Fixtures that are asked for late put their own machinery between the item and the user's code.
-            call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)
-            )
-            return (yield)
-        # The error itself stays in `call`, for `xfail(raises=...)` and `--pdb`.
-        report = yield
-        if report.failed and call.when != "call":
-            # In the call phase pytest asks the item by itself.
-            report.longrepr = item.repr_failure(call.excinfo)
-        if report.failed and isinstance(error, Exception):
-            # Plugins annotate this line of the file, and it is that of JUnit's XML.
-            path, _, name = report.location
-            report.location = path, item.line_of(error) - 1, name
-        return report
 
 
 def _report_own_code(capture: OwnCodeCapture, call: pytest.CallInfo[None]) -> _Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, SnapshotError
-from pytest_chatprompt.options import Options, all_results_key, options_key
+from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
 from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -25,21 +24,19 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.cases.case import EvalCase
-    from pytest_chatprompt.live.answers import LiveCase
+    from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.runs.case_checks import CaseChecks
-    from pytest_chatprompt.runs.grading import Grading
     from pytest_chatprompt.runs.item import EvalItem
-    from pytest_chatprompt.runs.live_run import LiveRun
 
 
 def run(case: CaseRun) -> None:
     """Run a case: all of it, or in a live run up to where its answer is waited for.
 
     `send_later` queues the request, unless `grade_request` refuses it. When the answer is there, `grade_answer` records
-    and grades it; offline it only reports what `grade_request` found.
+    and grades it; offline there is none.
 
     Raises:
         SnapshotError: what is sent differs from the snapshot, there is none, or it would hold a secret.
@@ -64,13 +61,7 @@ def run(case: CaseRun) -> None:
 
 @dataclass(eq=False, slots=True)
 class CaseRun:
-    """One run of an eval item.
-
-    Attributes:
-        checks: those that the case was written with; `None` for none.
-        judging: what a judge is asked about the answer; `None` for nothing.
-        masks: what its snapshot shows in place of what differs from run to run.
-    """
+    """One run of an eval item; `judging` is what a judge is asked about the answer."""
 
     request: pytest.FixtureRequest
     case: EvalCase
@@ -84,15 +75,10 @@ class CaseRun:
     checks: CaseChecks | None = None
     judging: Judging | None = None
     masks: Masks = field(init=False)
-    _live_run: LiveRun | None = None
 
     def __post_init__(self) -> None:
         self.item = self.request.node
         self.options = self.item.config.stash[options_key]
-        if self.options.live:
-            from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
-
-            self._live_run = LiveRun.of(self.item.config)
 
     @property
     def repeat(self) -> int:
@@ -109,9 +95,10 @@ class CaseRun:
         self.exchange = self._capture()
         if self.checks is not None:
             self.judging = self.checks.show_judging(self.request, self.provider_request, self.api.redactor)
-        # They are set up, unless the project overrides `eval_snapshot`, which asks for them.
-        is_set_up = MASKS_FIXTURE in self.item.funcargs
-        masks = self.item.funcargs[MASKS_FIXTURE] if is_set_up else self.request.getfixturevalue(MASKS_FIXTURE)
+        masks = self.item.funcargs.get(MASKS_FIXTURE)
+        if masks is None:
+            # The project overrides `eval_snapshot`, which asks for them.
+            masks = self.request.getfixturevalue(MASKS_FIXTURE)
         self.masks = Masks.from_mapping(masks)
 
     def _capture(self) -> Exchange:
@@ -151,7 +138,7 @@ class CaseRun:
         judge = () if self.judging is None else self.judging.previews
         data = self.masks.apply(snapshot_data(self.exchange, item.provider_name, item.config.rootpath, judge))
         self._refuse_secrets(data)
-        if item.config.stash.get(all_results_key, False):
+        if self.options.keeps_results:
             notes = notes_of(item)
             notes.exchange, notes.data = self.exchange, data
         if not self.options.show:
@@ -180,42 +167,39 @@ class CaseRun:
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True
-        if isinstance(self.provider, ChatProvider):
-            for key in self.provider.known_keys():
-                self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
+        for provider in (self.provider, self.judging and self.judging.judge):
+            if isinstance(provider, ChatProvider):
+                for key in provider.known_keys():
+                    self.api.redactor.add_key(key, f"the key of {provider.vendor}")
         refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
         __tracebackhide__ = True
-        if self.checks is not None:
-            self.checks.grade_request(self.exchange)
-            failure = self.checks.failure()
-            if failure is not None and self.options.live:
-                raise type(failure)(f"{failure}\n\nThe request was not sent.")
+        if self.checks is None:
+            return
+        self.checks.grade_request(self.exchange)
+        failure = self.checks.failure()
+        if failure is not None and self.options.live:
+            raise type(failure)(f"{failure}\n\nThe request was not sent.")
+        if failure is not None and not self.options.replay:
+            raise failure
 
     def send_later(self) -> bool:
         """Whether the live run sends the case once its test is over, and grades its answer then."""
-        live = self._live_run
-        if live is None or live.answers_of(self.item, self.exchange) is not None:
+        if not self.options.live or self.item.answers is not None:
             return False
-        return live.send_later(self.request, self._live_case(), self.api, self.grade_answer)
+        from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+
+        live_run = LiveRun.of(self.item.config)
+        return live_run.send_later(self.request, self._live_case(), self.api, self.grade_answer)
 
     def grade_answer(self) -> None:
         """Get the answer, if the run has answers, and let the checks, the fixtures and the hook look at it."""
         __tracebackhide__ = True
-        with nullcontext() if self.checks is None else self.checks.reported_at_the_end():
-            # Offline the response is a placeholder: there is nothing to check.
-            if self.options.live or self.options.replay:
-                grading = self.item.grading = self._grading()
-                try:
-                    grading.grade()
-                finally:
-                    # The answers of a run would add up: pytest keeps its items.
-                    self.item.grading = None
-                    grading.note()
-
-    def _grading(self) -> Grading:
+        if not (self.options.live or self.options.replay):
+            # The response is a placeholder: there is nothing to check.
+            return
         from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
 
         kind = Grading
@@ -223,8 +207,19 @@ class CaseRun:
             from pytest_chatprompt.runs.repeated_grading import RepeatedGrading  # noqa: PLC0415
 
             kind = RepeatedGrading
-        live_case = self._live_case()
-        return kind(self.request, self.case, self.provider_request, self.checks, live_case, self._live_run, self.api)
+        redactor = self.api.redactor
+        kind(self.request, self.case, self.provider_request, self.checks, self._case_answers(), redactor).run()
+
+    def _case_answers(self) -> CaseAnswers:
+        """Those that the item has waited for; else they are got now."""
+        __tracebackhide__ = True
+        answers = self.item.answers
+        if answers is None:
+            from pytest_chatprompt.runs.live_run import answers_in_test  # noqa: PLC0415
+
+            return answers_in_test(self.item.config, self._live_case(), self.api)
+        answers.case.check_sent(self.exchange)
+        return answers
 
     def _live_case(self) -> LiveCase:
         """What a live run sends."""

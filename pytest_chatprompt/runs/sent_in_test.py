@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 # Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
 _MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
-# A fixture that asks for no others than these has nothing that ends with it, unless it has code after its `yield`.
-_ENDLESS: Final = frozenset({"eval_case", "eval_request", "eval_api", "request"})
 # Whose fixtures no provider of a project can depend on.
 _OURS: Final = ("pytest_chatprompt.", "syrupy")
 
@@ -86,5 +84,4 @@ def _may_end(fixturedef: Any) -> bool:
     ends_with_run = fixturedef.scope == "session" and fixturedef.params is None
     if ends_with_run or function.__module__.startswith(_OURS):
         return False
-    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-    return yields or not _ENDLESS.issuperset(fixturedef.argnames)
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)

@@ -6,8 +6,7 @@ for none of its hooks.
 
 from __future__ import annotations
 
-import difflib
-import re
+import pickle
 import warnings
 from collections import defaultdict
 from collections.abc import Generator
@@ -17,18 +16,15 @@ from typing import Any, Final, Self
 import pytest
 
 from pytest_chatprompt.errors import EvalFileWarning
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import collected_key, options_key
 from pytest_chatprompt.runs.file import EvalFile
-from pytest_chatprompt.runs.item import EvalItem
+from pytest_chatprompt.runs.item import ITEM_PARAMETER, EvalItem
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.wording import count
 
-# How often a tag has to be used to be the one that was meant; `smoek` and `smoke` are 0.8 alike.
-_OFTEN: Final = 5
-_SIMILARITY: Final = 0.8
 _MARK: Final = ": PayloadWarning: "
 _MAX_LOCATIONS: Final = 3
 _NAME: Final = "chatprompt-session"
@@ -39,7 +35,6 @@ class EvalSession:
     """What the eval files of a run share."""
 
     config: pytest.Config
-    _failed_files: int = 0
 
     def __post_init__(self) -> None:
         self.redactor = SharedByRun.of(self.config).redactor
@@ -69,37 +64,27 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Put the provider of a case with several, and its row, into the ids of its items, before other parameters."""
-        parameters = getattr(metafunc.function, "parameters_in_front", None)
-        if parameters and isinstance(metafunc.definition.parent, EvalFile):
-            for name, value in parameters.items():
-                metafunc.parametrize(name, [value])
+        """Keep a place in the ids of eval items for the provider of a case with several, and its row."""
+        if isinstance(metafunc.definition.parent, EvalFile):
+            metafunc.parametrize(ITEM_PARAMETER, [ITEM_PARAMETER])
 
-    def pytest_collection_finish(self) -> None:
-        """Warn about what is probably a mistake in an eval file."""
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Issue what eval files warn about, at their lines; run the others also if some could not be loaded."""
+        collected = self.config.stash.get(collected_key, [])
+        failed = sum(isinstance(collector, EvalFile) and report.failed for collector, report, _ in collected)
+        if session.testsfailed == failed:
+            # Eval files are data, and no test imports them.
+            self.config.option.continue_on_collection_errors = True
         # Each worker of pytest-xdist collects all files; the first one warns.
-        if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
-            _warn_of_files(SharedByRun.of(self.config))
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Count the eval files that cannot be loaded."""
-        report = yield
-        self._failed_files += isinstance(collector, EvalFile) and not report.passed
-        return report
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Run what was collected also if eval files could not be loaded: they are data, and no test imports them."""
-        option = self.config.option
-        is_set = option.continue_on_collection_errors
-        option.continue_on_collection_errors = is_set or session.testsfailed == self._failed_files
-        try:
-            return (yield)
-        finally:
-            option.continue_on_collection_errors = is_set
+        warns = getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
+        for diagnostic in SharedByRun.of(self.config).file_warnings if warns else ():
+            text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
+            path, line = str(self.config.rootpath / diagnostic.path), diagnostic.line
+            try:
+                warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
+            except EvalFileWarning:
+                # Collection is done, so pytest would report any other exception as an error of its own.
+                raise pytest.UsageError(f"{path}:{line}: {text}") from None
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -114,38 +99,14 @@ class EvalSession:
             if self.network.late and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
-                data = self.unused_snapshots.facts.as_data()
-                self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
+                output = pickle.dumps((self.unused_snapshots.facts, self.network.late))
+                self.config.workeroutput["chatprompt"] = output
 
-    def merge_worker(self, output: dict[str, Any]) -> None:
+    def merge_worker(self, output: bytes) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
-        self.unused_snapshots.facts.merge(output)
-        self.network.late += map(tuple, output["late"])
-
-
-def _warn_of_files(shared: SharedByRun) -> None:
-    """Issue what eval files warn about, and warn about each tag that is used once and looks like one used often."""
-    for diagnostic in shared.file_warnings:
-        text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
-        _issue(text, str(shared.config.rootpath / diagnostic.path), diagnostic.line)
-    shared.file_warnings.clear()
-    often = [tag for tag, (uses, _) in shared.tags.items() if uses >= _OFTEN]
-    for tag, (uses, case) in shared.tags.items():
-        # `v1` and `v2` are different on purpose.
-        known = [other for other in often if re.sub(r"\d+", "", other) != re.sub(r"\d+", "", tag)]
-        for similar in difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILARITY) if uses == 1 else ():
-            told = f"the tag {tag!r} is used once, {similar!r} {shared.tags[similar][0]} times"
-            text = f"case {case.id!r}: {told}; did you mean {similar!r}?"
-            _issue(text, str(case.path), case.origin.position_of("tags").line)
-
-
-def _issue(text: str, path: str, line: int) -> None:
-    """Issue a warning about a line of an eval file."""
-    try:
-        warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
-    except EvalFileWarning:
-        # Collection is done, so pytest would report any other exception as an error of its own.
-        raise pytest.UsageError(f"{path}:{line}: {text}") from None
+        facts, late = pickle.loads(output)  # noqa: S301 - it comes from a process of this run
+        self.unused_snapshots.facts.merge(facts)
+        self.network.late |= late
 
 
 def _hide_parameters(session: pytest.Session) -> None:
@@ -164,20 +125,19 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    first_of: dict[str, Any] = {}
-    places: dict[str, list[str]] = defaultdict(list)
-    for report in list(reports):
-        place, mark, rest = report.message.partition(_MARK)
-        # Below the text stands the line of the file.
-        text = rest.partition("\n")[0]
-        if mark and first_of.setdefault(text, report) is not report:
-            reports.remove(report)
-            places[text].append(place)
-    for text, others in places.items():
-        first = first_of[text]
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for report in reports:
+        _, mark, rest = report.message.partition(_MARK)
+        if mark:
+            # Below the text stands the line of the file.
+            groups[rest.partition("\n")[0]].append(report)
+    merged = {id(report) for group in groups.values() for report in group[1:]}
+    reports[:] = [report for report in reports if id(report) not in merged]
+    for first, *others in groups.values():
         # A place that is shared, such as a setting of the file, is named once.
-        different = [place for place in dict.fromkeys(others) if place != first.message.partition(_MARK)[0]]
-        shown = ", ".join(different[:_MAX_LOCATIONS]) + (", ..." if len(different) > _MAX_LOCATIONS else "")
-        noun = "more test" if ".py:" in others[0] else "more case"
-        more = f"The same for {count(len(others), noun)}" + (f": {shown}" if shown else "")
-        first.message = f"{first.message.rstrip()}\n{more}"
+        _, *places = dict.fromkeys(report.message.partition(_MARK)[0] for report in (first, *others))
+        shown = ", ".join(places[:_MAX_LOCATIONS]) + (", ..." if len(places) > _MAX_LOCATIONS else "")
+        if others:
+            noun = "more test" if ".py:" in others[0].message.partition(_MARK)[0] else "more case"
+            more = f"The same for {count(len(others), noun)}" + (f": {shown}" if shown else "")
+            first.message = f"{first.message.rstrip()}\n{more}"

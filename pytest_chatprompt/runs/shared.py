@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.errors import Diagnostic
     from pytest_chatprompt.prompt.attachments import FileReader
+    from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.snapshots.revision import Revision
 
 
@@ -30,21 +31,20 @@ class SharedByRun:
     What only running a test needs is imported by the first test that runs.
 
     Args:
+        providers: the built-in ones that the run has used, with their defaults.
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
         files_by_stem: for each folder its files, by their names without extension.
-        tags: how many cases have each tag, and the last of them.
         revision: the git revision whose snapshots count; `None` for the files on disk.
     """
 
     config: pytest.Config
     redactor: Redactor
     snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
+    providers: dict[str, Provider] = field(default_factory=dict)
     file_warnings: list[Diagnostic] = field(default_factory=list)
     markers: set[str] = field(default_factory=set)
     files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
-    tags: dict[str, tuple[int, EvalCase]] = field(default_factory=dict)
     revision: Revision | None = None
-    _reader: FileReader | None = None
     _api: EvalAPI | None = None
 
     @classmethod
@@ -55,13 +55,12 @@ class SharedByRun:
             config.stash[_shared_key] = cls(config, redactor)
         return config.stash[_shared_key]
 
-    @property
+    @cached_property
     def reader(self) -> FileReader:
         """The reader of attached files; it reads each file once in a run."""
         from pytest_chatprompt.prompt.attachments import FileReader  # noqa: PLC0415
 
-        self._reader = self._reader or FileReader(self.config.rootpath)
-        return self._reader
+        return FileReader(self.config.rootpath)
 
     def compare_with_revision(self, name: str) -> None:
         """Let the snapshots of a git revision count until the run ends."""
@@ -73,7 +72,7 @@ class SharedByRun:
             raise pytest.UsageError(str(error)) from None
         self.config.add_cleanup(self.revision.close)
 
-    def new_eval_api(self) -> EvalAPI:
+    def new_eval_api(self, item: pytest.Item) -> EvalAPI:
         """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
@@ -83,6 +82,8 @@ class SharedByRun:
         if self._api.is_read or len(self._api.log):
             self._api.reset()
             self._api.clear_sent()
+        self._api.is_read = False
+        item.addfinalizer(self._api.children.close)
         return self._api
 
 

@@ -7,10 +7,10 @@ only Python knows what it would use another time: its snapshots, and all recordi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -19,7 +19,6 @@ from pytest_chatprompt.options import (
     collected_key,
     crashed_key,
     options_key,
-    provider_named_on_command_line,
     snapshot_dirname,
     snapshot_folders_key,
 )
@@ -28,7 +27,7 @@ from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
+from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name
 from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
     gone_snapshots,
@@ -42,8 +41,8 @@ _UPDATE: Final = "--snapshot-update"
 _REMOVE: Final = "--chatprompt-remove-unused"
 
 
-class _Uses(TypedDict):
-    """What one process knows of the snapshots of an eval file or a module, as data that a worker can send.
+class _Uses(NamedTuple):
+    """What a process knows of the snapshots of an eval file or a module.
 
     Args:
         needed: the node ids of the tests that have to pass before anything of the file can be called unused.
@@ -51,19 +50,20 @@ class _Uses(TypedDict):
         gone: of an eval file, those of them whose case, provider or row is gone.
     """
 
-    folder: str
-    needed: list[str]
-    unused: list[str]
-    gone: list[str]
+    folder: Path
+    needed: frozenset[str]
+    unused: Sequence[Path]
+    gone: Sequence[Path] = ()
 
 
 @dataclass(eq=False)
-class _RunFacts:
+class RunFacts:
     """What a process knows of the run; workers of pytest-xdist send it to the controller.
 
     Args:
         uses: of the eval files and modules of the run, by their node ids.
         orphans: folders of snapshots whose file is gone.
+        senders: the eval items, and the tests that have snapshots or recordings.
         not_passed: those that failed or were skipped, in any phase or run.
         asserted: the snapshots that tests of own code have compared with.
         sent: for ordinary tests, the file of their recording and the hashes of what they sent.
@@ -72,7 +72,7 @@ class _RunFacts:
     """
 
     uses: dict[str, _Uses] = field(default_factory=dict)
-    orphans: set[str] = field(default_factory=set)
+    orphans: set[Path] = field(default_factory=set)
     senders: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
     not_passed: set[str] = field(default_factory=set)
@@ -81,30 +81,23 @@ class _RunFacts:
     replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
 
-    def as_data(self) -> dict[str, Any]:
-        """The facts as data that can be sent."""
-        return {name: facts if isinstance(facts, dict) else list(facts) for name, facts in vars(self).items()}
-
-    def merge(self, data: dict[str, Any]) -> None:
+    def merge(self, other: RunFacts) -> None:
         """Add the facts of a worker. Of one that has crashed no test counts as passed."""
         for name, facts in vars(self).items():
-            facts.update(data[name])
+            facts.update(getattr(other, name))
 
 
 class _Kind(NamedTuple):
-    """A kind of unused files, and what to say of them; `{}` stands for them."""
+    """A kind of unused files, and why they are; `{}` stands for them."""
 
     noun: str
-    unused: str
-    removed: str
+    reason: str
 
 
-_GONE: Final = _Kind(
-    "eval snapshot", "the case or the provider is no longer defined", "the case or the provider is gone"
-)
-_SNAPSHOT: Final = _Kind("snapshot", "no test compares with {}", "no test compares with {}")
-_RECORDING: Final = _Kind("recording", "no case and no test is left that has {}", "no test sends its requests")
-_LEFT: Final = _Kind("file", "the eval file or the module is gone", "the eval file or the module is gone")
+_GONE: Final = _Kind("eval snapshot", "the case or the provider is no longer defined")
+_SNAPSHOT: Final = _Kind("snapshot", "no test compares with {}")
+_RECORDING: Final = _Kind("recording", "no case and no test is left that has {}")
+_LEFT: Final = _Kind("file", "the eval file or the module is gone")
 _OF_OWN_CODE: Final = (_SNAPSHOT, _RECORDING, _LEFT)
 
 
@@ -113,41 +106,34 @@ class UnusedSnapshots:
     """The hooks that find unused snapshots."""
 
     config: pytest.Config
-    facts: _RunFacts = field(default_factory=_RunFacts)
+    facts: RunFacts = field(default_factory=RunFacts)
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
-    _is_disabled_by_user: bool = False
-    _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._shared = SharedByRun.of(self.config)
         self._options = self.config.stash[options_key]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases were selected, and all tests of each module of which some were."""
         # No test has run yet, so a failure is a file that could not be collected.
         self.facts.flags |= {"incomplete"} if session.testsfailed else set()
-        for item in session.items:
-            if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
-                self._files.add(item.parent)
-                self.facts.senders.add(item.nodeid)
-            elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                self.facts.senders.add(item.nodeid)
         selected = set(session.items)
-        modules = {item.path for item in selected if not isinstance(item, EvalItem)}
+        cases = {item for item in selected if isinstance(item, EvalItem)}
+        self._files = {case.parent for case in cases if isinstance(case.parent, EvalFile)}
+        own = (item for item in selected if not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())))
+        self.facts.senders |= {item.nodeid for item in (*cases, *own)}
         collected = self.config.stash.get(collected_key, [])
-        collectors = {collector for collector, _ in collected}
-        for collector, nodes in collected:
-            for node in nodes if isinstance(collector, pytest.File | pytest.Class) else ():
-                # Where the command line names a test, pytest looks into no other class.
-                if node not in selected and node not in collectors:
-                    self.facts.flags.add("partial")
-                if isinstance(node, pytest.Item) and node.path in modules:
-                    self._tests.setdefault(node.path, []).append(node)
-                elif not isinstance(node, pytest.Item) and node not in collectors:
-                    modules.discard(node.path)
-        self._tests = {path: tests for path, tests in self._tests.items() if path in modules}
+        collectors = {collector for collector, *_ in collected}
+        within_files = [nodes for collector, _, nodes in collected if isinstance(collector, pytest.File | pytest.Class)]
+        tests = [node for nodes in within_files for node in nodes if node not in collectors]
+        self.facts.flags |= set() if selected.issuperset(tests) else {"partial"}
+        modules = {item.path for item in selected - cases}
+        # Where the command line names a test, pytest looks into no other class.
+        modules -= {node.path for node in tests if not isinstance(node, pytest.Item)}
+        for test in tests:
+            if isinstance(test, pytest.Item) and test.path in modules:
+                self._tests.setdefault(test.path, []).append(test)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
@@ -156,20 +142,19 @@ class UnusedSnapshots:
         elif report.failed or report.skipped:
             # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
             self.facts.not_passed.add(report.nodeid)
-        uses = getattr(report, "chatprompt_uses", None)
-        if uses is not None:
-            self.facts.asserted.update(uses.get("asserted", ()))
-            self.facts.sent |= uses.get("sent", {})
-            self.facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
+        uses = getattr(report, "chatprompt_uses", {})
+        self.facts.asserted.update(uses.get("asserted", ()))
+        self.facts.sent |= uses.get("sent", {})
+        if "replayed" in uses:
+            self.facts.replayed.setdefault(report.nodeid, {}).update(uses["replayed"])
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Find the unused snapshots; an incomplete run reports none, by this plugin or by syrupy.
 
         After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
         `--snapshot-update`.
         """
-        self._has_passed = exitstatus == pytest.ExitCode.OK
         if any(
             (
                 exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
@@ -185,43 +170,33 @@ class UnusedSnapshots:
         ):
             self.facts.flags.add("incomplete")
         self._note_uses(session)
-        if self._is_set("update_snapshots"):
-            for uses in self.facts.uses.values():
-                remove_temporary_files(Path(uses["folder"]))
-        self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
-        is_disabled = self._is_disabled_by_user or "incomplete" in self.facts.flags
+        is_disabled = self._is_set("disable_unused_snapshots") or "incomplete" in self.facts.flags
+        # The hook of `plugin` around this one restores what the user has set.
         self.config.option.disable_unused_snapshots = is_disabled
         if not hasattr(self.config, "workeroutput") and not is_disabled:
-            # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
-            if not _is_shard(self.config):
+            # What one shard of pytest-split does not use, another may use: `merge` looks at the reports of all.
+            if not self._is_set("splits"):
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
-        return (yield)
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
-        names_provider = provider_named_on_command_line(self.config)
-        for file in self._files if not names_provider else ():
+        for file in self._files if not self._options.names_provider else ():
             if file.is_complete:
                 unused = unused_snapshots(sorted(file.snapshot_folder.glob("*.yaml")), file.stems)
                 gone = gone_snapshots(unused, file.stems_without_parameters()) if unused else []
                 needed = file.node_ids - self.facts.senders | file.unresolved
-                self._add_uses(file.nodeid, file.snapshot_folder, needed, unused, gone)
+                self.facts.uses[file.nodeid] = _Uses(file.snapshot_folder, needed, unused, gone)
         for tests in self._tests.values():
             folder = snapshot_folder(tests[0])
             if folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath):
                 files = files_of_tests(folder, [SnapshotStems.of(session).find(item) for item in tests])
-                self._add_uses(tests[0].nodeid.partition("::")[0], folder, [item.nodeid for item in tests], files)
-        if not names_provider:
+                needed = frozenset(item.nodeid for item in tests)
+                self.facts.uses[tests[0].nodeid.partition("::")[0]] = _Uses(folder, needed, files)
+        if not self._options.names_provider:
             folders = self.config.stash.get(snapshot_folders_key, [])
-            self.facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
-
-    def _add_uses(
-        self, name: str, folder: Path, needed: Iterable[str], unused: Iterable[Path], gone: Iterable[Path] = ()
-    ) -> None:
-        paths, gone_paths = ([str(path) for path in each] for each in (unused, gone))
-        self.facts.uses[name] = _Uses(folder=str(folder), needed=sorted(needed), unused=paths, gone=gone_paths)
+            self.facts.orphans |= set(filter(self._is_orphan, folders))
 
     def _is_orphan(self, folder: Path) -> bool:
         """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
@@ -231,65 +206,63 @@ class UnusedSnapshots:
         has_file = any(normalized_name(path.stem) == name for path in folder.parent.parent.iterdir())
         return not has_file and bool(written_files(folder))
 
-    def _missing(self, uses: _Uses) -> set[str]:
+    def _missing(self, uses: _Uses) -> frozenset[str]:
         """The tests without which nothing of a file can be called unused."""
-        return set(uses["needed"]) - (self.facts.passed - self.facts.not_passed)
+        return uses.needed - (self.facts.passed - self.facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
         asserted = set(map(normalized_name, self.facts.asserted))
-        return [Path(name) for name in uses["unused"] if normalized_name(name) not in asserted]
+        return [path for path in uses.unused if normalized_name(str(path)) not in asserted]
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
-        settled = {path: uses for path, uses in self.facts.uses.items() if not self._missing(uses)}
-        gone = {name for uses in settled.values() for name in uses["gone"]}
-        unused = {path: _LEFT for folder in self.facts.orphans for path in written_files(Path(folder))}
-        for path in (path for uses in settled.values() for path in self._unused_of(uses)):
-            unused[path] = _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
+        settled = {name: uses for name, uses in self.facts.uses.items() if not self._missing(uses)}
+        unused = {path: _LEFT for folder in self.facts.orphans for path in written_files(folder)}
+        for uses in settled.values():
+            for path in self._unused_of(uses):
+                unused[path] = _GONE if path in uses.gone else _RECORDING if is_recording(path) else _SNAPSHOT
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
-            unused = self._remove(settled, unused, is_updated=is_updated)
+            unused = self._remove(settled, unused, has_passed=session.exitstatus == pytest.ExitCode.OK)
         if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
             unused = {path: kind for path, kind in unused.items() if kind in (_GONE, _SNAPSHOT)}
-        self._lines += self._unused_lines(unused)
+        self._lines += self._unused_lines(unused) if unused else ()
         # Unused recordings alone do not fail the run.
         if {_GONE, _SNAPSHOT} & {*unused.values()} and not (is_updated or self._is_set("warn_unused_snapshots")):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, is_updated: bool) -> dict[Path, _Kind]:
+    def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, has_passed: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
         # Runs that remove nothing need not read any recording.
         from pytest_chatprompt.snapshots.unused import remove_unused, snapshot_folders_below  # noqa: PLC0415
 
         root = self.config.rootpath
+        is_updated = self._is_set("update_snapshots")
         kinds = {_GONE} if is_updated else set()
         pruned = 0
-        if self._options.remove_unused and self._has_passed:
+        if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
             # Whether the run has sent, or compared with a snapshot, all that its files send.
             if not self.facts.senders & self.facts.not_passed and "partial" not in self.facts.flags:
                 kinds |= {_RECORDING, _LEFT}
                 pruned = self._prune(settled)
         removable = {path for path, kind in unused.items() if kind in kinds}
-        conflicts = {path for path in removable if not (is_updated or is_recording(path)) and holds_conflict(path)}
-        removable -= conflicts
-        folders = [Path(uses["folder"]) for uses in self.facts.uses.values()]
+        if not is_updated:
+            removable -= {path for path in removable if not is_recording(path) and holds_conflict(path)}
+        folders = [uses.folder for uses in self.facts.uses.values()]
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
         removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
-        self._lines += [
-            f"It holds the conflict of a merge: kept {shown_path(path, root)}" for path in sorted(conflicts)
-        ]
         removed = {path: unused[path] for path in removal.removed}
         for kind in (_GONE, *_OF_OWN_CODE):
-            self._lines += self._listed(removed, kind, "removed", kind.removed)
+            self._lines += self._listed(removed, kind, "removed")
         if pruned:
             replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
             self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
-        return {path: unused[path] for path in removal.left if path not in conflicts}
+        return {path: unused[path] for path in removal.left}
 
     def _prune(self, settled: Iterable[str]) -> int:
         """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
@@ -299,7 +272,7 @@ class UnusedSnapshots:
         from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
-            prune_recording(Path(path), used, self.config.rootpath, self._shared.redactor)
+            prune_recording(Path(path), used, self.config.rootpath, SharedByRun.of(self.config).redactor)
             for node_id, recordings in self.facts.replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
@@ -313,22 +286,22 @@ class UnusedSnapshots:
 
         words = list(map(str, self.config.invocation_params.args))
         gone = sum(kind is _GONE for kind in unused.values())
-        yield from self._listed(unused, _GONE, "unused", _GONE.unused)
+        yield from self._listed(unused, _GONE, "unused")
         if gone:
             yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
         for kind in _OF_OWN_CODE:
-            yield from self._listed(unused, kind, "unused", kind.unused)
+            yield from self._listed(unused, kind, "unused")
         left = sum(kind is not _GONE and not holds_conflict(path) for path, kind in unused.items())
         if left:
             if self._options.remove_unused:
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
             yield f"To remove {_pronoun(left)}: {repeated(words, _REMOVE)}"
 
-    def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str, reason: str) -> Iterator[str]:
+    def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str) -> Iterator[str]:
         """A line about the files of a kind, and one for each; nothing for none."""
         paths = sorted(path for path, each in files.items() if each is kind)
         if paths:
-            yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
+            yield f"{count(len(paths), kind.noun)} {state}: {kind.reason.format(_pronoun(len(paths)))}."
         for path in paths:
             note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
             by_hand = ": delete it yourself" if note and kind is not _GONE else ""
@@ -337,8 +310,6 @@ class UnusedSnapshots:
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report which snapshots are unused, or were removed."""
-        # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
-        self.config.option.disable_unused_snapshots = self._is_disabled_by_user
         if self._lines:
             write_title(terminalreporter, "-", "eval snapshots")
             for line in self._lines:
@@ -363,11 +334,6 @@ class UnusedSnapshots:
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
-
-
-def _is_shard(config: pytest.Config) -> bool:
-    """Whether pytest-split (`--splits`) or pytest-shard (`--num-shards`) gave this run a part of the tests."""
-    return bool(config.getoption("splits", None)) or (config.getoption("num_shards", None) or 1) > 1
 
 
 def _pronoun(number: int) -> str:

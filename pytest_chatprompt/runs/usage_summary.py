@@ -27,7 +27,7 @@ from pytest_chatprompt.wording import count, dollars
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
-    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.grading.judge import JudgeVote
 
 
 # The properties of a repeated case in its report, without the prefix that all of them have.
@@ -40,7 +40,6 @@ run_notes_key: Final[pytest.StashKey[list[str]]] = pytest.StashKey()
 # How many recorded replies that no request asked for the run has removed.
 pruned_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _COST: Final = "cost_usd"
-_NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
 _JUDGE: Final = "judge_"
 
 
@@ -55,11 +54,10 @@ def add_usage(
     properties: dict[str, Any] = {"provider": provider_name, "retries": retries}
     if requests:
         properties["requests"] = requests
-    for key, values in _numbers(outcomes).items():
-        if len(outcomes) > 1:
-            properties[key] = values
-        elif isinstance(outcomes[0], ProviderResponse):
-            properties[key] = values[0]
+    if len(outcomes) > 1:
+        properties |= _numbers(outcomes)
+    elif isinstance(outcomes[0], ProviderResponse):
+        properties |= {key: number for key, (number,) in _numbers(outcomes).items()}
     reason = notes_of(item).not_sent_ahead
     if reason is not None:
         properties["not_sent_ahead"] = reason
@@ -68,23 +66,23 @@ def add_usage(
 
 def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dict[str, list[Any]]:
     """The tokens, latencies and costs of responses; without costs if none is known."""
-    numbers: dict[str, list[Any]] = {key: [] for key in (*_NUMBERS, _COST)}
-    for outcome in outcomes:
-        # In place of an error one of which nothing is known.
-        response = outcome if isinstance(outcome, ProviderResponse) else ProviderResponse(text="")
-        usage, latency = response.usage, response.latency_seconds
-        seconds = None if latency is None else round(latency, 3)
-        known = (usage.input_tokens, usage.output_tokens, seconds, response.cost_usd)
-        for values, number in zip(numbers.values(), known, strict=True):
-            values.append(UNKNOWN if number is None else number)
+    # In place of an error a response of which nothing is known.
+    responses = [each if isinstance(each, ProviderResponse) else ProviderResponse(text="") for each in outcomes]
+    latencies = [response.latency_seconds for response in responses]
+    numbers: dict[str, list[Any]] = {
+        "input_tokens": [response.usage.input_tokens for response in responses],
+        "output_tokens": [response.usage.output_tokens for response in responses],
+        "latency_seconds": [None if seconds is None else round(seconds, 3) for seconds in latencies],
+        _COST: [response.cost_usd for response in responses],
+    }
     if not any(map(_is_number, numbers[_COST])):
         del numbers[_COST]
-    return numbers
+    return {key: [UNKNOWN if number is None else number for number in known] for key, known in numbers.items()}
 
 
-def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
+def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
     """Put into the user properties of a case what its judge used, but for what was replayed."""
-    sent = [vote.response for each in votes for vote in each if vote.response is not None and not vote.is_replayed]
+    sent = [vote.response for vote in votes if vote.response is not None and not vote.is_replayed]
     if not sent:
         return
     properties: dict[str, Any] = {
@@ -132,15 +130,6 @@ def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     item.user_properties[:] = [*kept, *named.items()]
 
 
-_RECORDING_KEYS: Final = (
-    "replayed",
-    "sent",
-    "unused_recorded",
-    "unanswered",
-    "saved_input_tokens",
-    "saved_output_tokens",
-    "late_difference",
-)
 _SHOWN_TESTS: Final = 3
 # What tests of your own code sent, in a row of its own.
 OWN_CODE: Final = "own code"
@@ -167,29 +156,14 @@ class UsageSummary:
         if usage and report.when == "teardown":
             self._tests.append({**usage, "nodeid": report.nodeid})
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Add the totals to JUnit's XML, which pytest writes when the session finishes."""
-        # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
-        plugins = session.config.pluginmanager.get_plugins()
-        xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
-        if xml is None:
-            return
-        (_, *names), *rows = self._table()
-        for row in rows:
-            for name, value in zip(names, row[1:], strict=True):
-                xml.add_global_property(f"{PREFIX}{row[0]}_{name}".replace(" ", "_"), value)
-
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider."""
-        table = list(self._table())
-        notes = list(self._notes(terminalreporter.config))
-        has_rows = len(table) > 1
-        if not has_rows and not notes:
-            return
-        write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
-        for line in (*(table_lines(table) if has_rows else ()), *notes):
+        head, *rows = self._table()
+        lines = [*(table_lines([head, *rows]) if rows else ()), *self._notes(terminalreporter.config)]
+        if lines:
+            write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
+        for line in lines:
             write_line(terminalreporter, line)
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
@@ -213,26 +187,35 @@ class UsageSummary:
 
     def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
         """How much was replayed, what that saved, and which recorded replies no request asked for."""
-        totals = {key: sum(test.get(key, 0) for test in self._tests) for key in _RECORDING_KEYS}
-        some = {key: _some([test["nodeid"] for test in self._tests if test.get(key)]) for key in _RECORDING_KEYS}
-        if totals["replayed"] or (totals["sent"] and self.replays):
-            saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
-            sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
-            yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
-        if totals["unused_recorded"] > pruned:
+        replayed, sent, unused = map(self._total, ("replayed", "sent", "unused_recorded"))
+        if replayed or (sent and self.replays):
+            saved = f"{self._total('saved_input_tokens')} input and {self._total('saved_output_tokens')} output tokens"
+            also = f", {_count(sent, 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{_count(replayed, 'reply was', 'replies were')} replayed, which saved {saved}{also}."
+        if unused > pruned:
             yield (
-                f"{_count(totals['unused_recorded'], 'recorded reply', 'recorded replies')} that no request asked for, "
-                f"in {some['unused_recorded']}; to remove what a run of all tests does not need: "
+                f"{_count(unused, 'recorded reply', 'recorded replies')} that no request asked for, in "
+                f"{self._some('unused_recorded')}; to remove what a run of all tests does not need: "
                 "pytest --chatprompt-replay --chatprompt-remove-unused"
             )
-        if totals["unanswered"]:
-            requests = f"{count(totals['unanswered'], 'request')}, in {some['unanswered']}"
+        unanswered, late = map(self._total, ("unanswered", "late_difference"))
+        if unanswered:
+            requests = f"{count(unanswered, 'request')}, in {self._some('unanswered')}"
             yield f"Not recorded, because no complete reply of at most 64 MiB came: {requests}."
-        if totals["late_difference"]:
+        if late:
             yield (
-                f"After the first real reply, {count(totals['late_difference'], 'test')} sent something other than the "
-                f"snapshot shows, which may hold that reply: {some['late_difference']}."
+                f"After the first real reply, {count(late, 'test')} sent something other than the snapshot shows, "
+                f"which may hold that reply: {self._some('late_difference')}."
             )
+
+    def _total(self, key: str) -> int:
+        return sum(test.get(key, 0) for test in self._tests)
+
+    def _some(self, key: str) -> str:
+        """The first few tests that have a number."""
+        node_ids = [test["nodeid"] for test in self._tests if test.get(key)]
+        shown = ", ".join(node_ids[:_SHOWN_TESTS])
+        return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
 
     def _table(self) -> Iterator[tuple[str, ...]]:
         """A row for each provider, and one for the judges, below the names of the columns."""
@@ -260,7 +243,7 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "provider": provider,
         # A case that ran twice is one case, but its tokens count twice.
         "cases": str(len({case["nodeid"] for case in cases})),
-        "requests": str(sum(map(_requests, cases))),
+        "requests": str(sum(case.get("requests", len(_values([case], "input_tokens"))) for case in cases)),
         "input tokens": total(_values(cases, "input_tokens"), str),
         "output tokens": total(_values(cases, "output_tokens"), str),
         "retries": str(sum(case["retries"] for case in cases)),
@@ -268,11 +251,6 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
         "cost": total(_values(cases, _COST), dollars),
     }
-
-
-def _requests(case: Mapping[str, Any]) -> int:
-    number: int = case.get("requests", len(_values([case], "input_tokens")))
-    return number
 
 
 def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
@@ -283,12 +261,6 @@ def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
 
 def _count(number: int, noun: str, nouns: str) -> str:
     return f"{number} {noun if number == 1 else nouns}"
-
-
-def _some(node_ids: list[str]) -> str:
-    """The first few of a list."""
-    shown = ", ".join(node_ids[:_SHOWN_TESTS])
-    return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
 
 
 def total(numbers: Sequence[Any], show: Callable[[Any], str]) -> str:

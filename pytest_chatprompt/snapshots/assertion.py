@@ -165,17 +165,12 @@ def _unchanged(value: Any) -> Any:
 
 
 class AssertionContext(NamedTuple):
-    """What an assertion needs to know of its test.
+    """What an assertion needs to know of its test, and whom it tells.
 
     Args:
-        root: pytest's root folder.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
-        revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
-        describe_command: gives the command that writes the snapshots of the test.
-        note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
-        note_late_difference: called where requests made after a real reply are not those of the snapshot.
     """
 
     root: Path

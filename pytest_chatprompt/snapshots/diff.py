@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, is_text_key, names_arguments, read_keys
+from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
@@ -51,8 +51,6 @@ _INDENT: Final = "  "
 # Of a text that cannot be read as data, perhaps because it is too large.
 _LONGEST_UNREAD_TEXT: Final = 100_000
 _LONGEST_UNREAD_LINE: Final = 1_000
-_NO_LINE_BREAK: Final = "(no line break at the end)"
-
 # In place of a value that one side does not have.
 _ABSENT: Final = object()
 
@@ -67,17 +65,15 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
         if difference.hunks or stored == sent:
             return difference
     comparer = _Comparer()
-    lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
-    comparer.compare_lines(lines, _split_lines(sent))
+    lines = [line[:_LONGEST_UNREAD_LINE] for line in stored[:_LONGEST_UNREAD_TEXT].split("\n")]
+    comparer.compare_lines(lines, sent.split("\n"))
     difference = _difference(comparer.found)
-    # Nobody can accept one of them and leave the others: it is one change. That of a merge's conflict is the same in
-    # each snapshot that has one, whatever its sides are.
-    removed, added = (
-        tuple(chain(*lines))
-        for lines in ((each.removed for each in difference.changes), (each.added for each in difference.changes))
-    )
+    # Nobody can accept one of them without the others, so they are one change.
+    removed = tuple(chain(*(change.removed for change in difference.changes)))
+    added = tuple(chain(*(change.added for change in difference.changes)))
     change = Change("", removed, added)
     if conflict_line(stored) is not None:
+        # The same change in each snapshot that has one, whatever its sides are.
         change = Change("the conflict of a merge", removed=("<<<<<<< ======= >>>>>>>",))
     return Difference((change,), tuple(Hunk(change.place, hunk.lines, (0,)) for hunk in difference.hunks))
 
@@ -108,12 +104,6 @@ def _snapshot_data(text: str) -> Mapping[str, Any]:
     return data
 
 
-def _split_lines(text: str) -> list[str]:
-    """The lines of a text, with a note if the last line break is missing, which an editor may have removed."""
-    lines = text.split("\n")
-    return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
-
-
 def _difference(found: Iterable[_Found]) -> Difference:
     changes: list[Change] = []
     hunks = []
@@ -122,14 +112,16 @@ def _difference(found: Iterable[_Found]) -> Difference:
         changes += together
         hunks.append(Hunk(together[0].place, tuple(lines), tuple(numbers)))
     # What is removed in one place and added in another one has moved.
-    moved = {each.removed for each in changes if not each.added} & {each.added for each in changes if not each.removed}
-    return Difference(
-        tuple(_as_move(each) if each.removed + each.added in moved else each for each in changes), tuple(hunks)
-    )
+    removed = {each.removed for each in changes if each.removed and not each.added}
+    moved = removed & {each.added for each in changes if not each.removed}
+    return Difference(tuple(_as_move(each, moved) for each in changes), tuple(hunks))
 
 
-def _as_move(change: Change) -> Change:
-    return replace(change, removed=(), added=(), moved=change.removed or change.added)
+def _as_move(change: Change, moved: Set[tuple[str, ...]]) -> Change:
+    """A change as a move, if it is one side of a move."""
+    lines = change.removed or change.added
+    is_side = lines in moved and not (change.removed and change.added)
+    return replace(change, removed=(), added=(), moved=lines) if is_side else change
 
 
 def _read_paths(data: Mapping[str, Any]) -> frozenset[DataPath]:
@@ -175,8 +167,8 @@ class _Comparer:
     def _compare_texts(self, stored: str, sent: str, path: DataPath) -> str:
         before, after = (_lines_of_text(text, path) for text in (stored, sent))
         if before == after:
-            # Of a turn, only the role changed.
-            return sent if self._is_wanted(*self._replacement(stored, sent, path)) else stored
+            # Another role.
+            return "\n".join(self.compare_lines(stored.split("\n"), sent.split("\n"), path))
         lines = self.compare_lines(before, after, path)
         if lines in (before, after):
             return stored if lines == before else sent
@@ -220,7 +212,7 @@ class _Comparer:
     def compare_lines(self, before: list[str], after: list[str], path: DataPath = ()) -> list[str]:
         """Compare two texts line by line; without a path they are no data."""
         indent = _INDENT * len(_text_keys(path))
-        is_read = bool(path) and self._keys(path) is not None
+        is_read = bool(path) and self._size("x", path) > 0
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         # Grouping alters the list.
         opcodes = [*matcher.get_opcodes()]
@@ -261,20 +253,12 @@ class _Comparer:
 
     def _size(self, value: Any, path: DataPath) -> int:
         """How many characters of a prompt a value has, with its key if that is the name of an argument."""
-        keys = self._keys(path)
-        if keys is not None:
-            is_name = len(keys) > 1 and path[-1] == keys[-1] and names_arguments(keys[-2])
-            return count_texts(value, keys[-1]) + (len(keys[-1]) if is_name else 0)
-        inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-        return sum(self._size(each, (*path, key)) for key, each in inner)
-
-    def _keys(self, path: DataPath) -> list[str] | None:
-        """The keys that lead to a value within a prompt, after an empty one; `None` where no model reads it."""
         start = next((length for length in range(len(path) + 1) if path[:length] in self.read_paths), None)
         if start is None:
-            return None
-        keys = ["", *(part for part in path[start:] if isinstance(part, str))]
-        return keys if all(is_text_key(key, around) for around, key in pairwise(keys)) else None
+            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            return sum(self._size(each, (*path, key)) for key, each in inner)
+        *around, key = ["", *_text_keys(path[start:])]
+        return count_texts({key: value}, around[-1]) if path[start:] and key == path[-1] else count_texts(value, key)
 
 
 def _joined_keys(first: Iterable[str], second: Iterable[str]) -> list[str]:

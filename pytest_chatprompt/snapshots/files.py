@@ -110,9 +110,6 @@ def _percent_encode(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
 
 
-_TEMPORARY_NAME: Final = re.compile(r"\.(\d{1,9})-.*\.yaml")
-
-
 class SnapshotFileError(Exception):
     """The file of a snapshot or recording cannot be read; the text says why, to be put after its name."""
 
@@ -185,16 +182,6 @@ def atomic_write(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def remove_temporary_files(folder: Path) -> None:
-    """Delete the temporary files of runs that were killed while they wrote; those of running processes are kept."""
-    import psutil  # noqa: PLC0415 - only an update needs it
-
-    for path in folder.glob(".*.yaml"):
-        match = _TEMPORARY_NAME.fullmatch(path.name)
-        if match is not None and not psutil.pid_exists(int(match[1])):
-            path.unlink(missing_ok=True)
 
 
 def remove_snapshot(path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.snapshots.stored import Change, requests_in
 
 _MONTHS: Final = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DAYS: Final = r"((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
@@ -49,12 +49,11 @@ def mask_hint(changes: Iterable[Change]) -> str:
     for change in changes:
         if not change.removed or len(change.removed) != len(change.added) or change.place.endswith(_CHOSEN):
             return ""
-        for removed, added in zip(change.removed, change.added, strict=True):
-            before, after = removed, added
+        for before, after in zip(change.removed, change.added, strict=True):
             for kind in KINDS:
                 if _matches(kind, before) != _matches(kind, after):
                     found[kind] = None
-                before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))
+                before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))  # noqa: PLW2901
             if before != after:
                 return ""
     if not found:
@@ -71,12 +70,8 @@ def _matches(kind: _Kind, text: str) -> list[str]:
 
 def order_hint(stored: Any, sent: Any) -> str:
     """What to compare if a test of own code sends the requests of its snapshot in another order."""
+    before, after = (list(map(json.dumps, requests_in(data).values())) for data in (stored, sent))
     # The requests of a case are the provider's, and stay in their order.
-    if not isinstance(stored, Mapping) or not isinstance(sent, Mapping) or "provider" in sent or stored == sent:
-        return ""
-    before, after = (data.get("requests") for data in (stored, sent))
-    if not isinstance(before, list) or not isinstance(after, list):
-        return ""
-    if sorted(map(json.dumps, before)) != sorted(map(json.dumps, after)):
+    if before == after or sorted(before) != sorted(after) or "provider" in sent:
         return ""
     return "The requests are the same, in another order. If the order is chance, compare sorted(eval_api.sent)."

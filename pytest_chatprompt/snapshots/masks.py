@@ -143,20 +143,18 @@ class Masks(NamedTuple):
         return data
 
 
-def _parsed(pattern: object, shown: object) -> tuple[re.Pattern[str], Replacement]:
-    if isinstance(pattern, str):
-        try:
-            pattern = re.compile(pattern)
-        except re.error as error:
-            raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
-    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
-        raise MaskError(f"eval_masks: {pattern!r} is {type(pattern).__name__}; a key must be a regular expression")
+def _parsed(pattern: Any, shown: object) -> tuple[re.Pattern[str], Replacement]:
+    try:
+        compiled = re.compile(pattern)
+        compiled.search("")
+    except (re.error, TypeError) as error:
+        raise MaskError(f"eval_masks: {pattern!r} is not a valid regular expression ({error})") from None
     if not isinstance(shown, str) and not callable(shown):
         raise MaskError(
-            f"eval_masks: the value for {pattern.pattern!r} is {type(shown).__name__}; "
+            f"eval_masks: the value for {compiled.pattern!r} is {type(shown).__name__}; "
             "it must be a text, or a function of the match, as re.sub takes it"
         )
-    return pattern, shown
+    return compiled, shown
 
 
 def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:

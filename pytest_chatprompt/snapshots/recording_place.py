@@ -41,9 +41,6 @@ class RecordingPlace:
     """Where the recording of a test is, and what is done with it.
 
     Args:
-        folder: of the test's snapshots.
-        stem: the file name of its snapshot, without extension.
-        root: pytest's root folder.
         masks: mask what is hashed.
         command: gives what to type to run the test alone; for errors.
         repeat: which answer of a repeated case is replayed and recorded, from 1.

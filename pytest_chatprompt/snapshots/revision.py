@@ -69,10 +69,7 @@ class Revision:
 
     def close(self) -> None:
         """End the git process."""
-        pipe: Any
-        for pipe in (self._process.stdin, self._process.stdout):
-            pipe.close()
-        self._process.wait()
+        self._process.communicate()
 
     def _name_in_repository(self, path: Path) -> str | None:
         """The path of a file below the repository's folder; `None` for one that is elsewhere."""
@@ -85,24 +82,20 @@ class Revision:
         name = self._name_in_repository(path)
         if name is None or "\n" in name:
             return None
+        stdin: Any = self._process.stdin
+        stdout: Any = self._process.stdout
         try:
-            found, content = self._read_object(f"{self._commit}:{name}")
+            stdin.write(os.fsencode(f"{self._commit}:{name}\n"))
+            stdin.flush()
+            # ID TYPE SIZE, or the name and the word `missing`.
+            words = stdout.readline().split()
+            if words[-1:] == [b"missing"]:
+                return None
+            _, found, size = words
+            content: bytes = stdout.read(int(size) + 1)[:-1]
         except (OSError, ValueError):
             raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
         return content if found == kind else None
-
-    def _read_object(self, name: str) -> tuple[bytes, bytes]:
-        """The type of an object and its content; `missing` and nothing if git has none of this name."""
-        stdin: Any = self._process.stdin
-        stdout: Any = self._process.stdout
-        stdin.write(os.fsencode(name) + b"\n")
-        stdin.flush()
-        # ID TYPE SIZE, or the name and the word `missing`.
-        words = stdout.readline().split()
-        if words[-1:] == [b"missing"]:
-            return b"missing", b""
-        _, kind, size = words
-        return kind, stdout.read(int(size) + 1)[:-1]
 
 
 def _run(arguments: list[str], folder: Path) -> str | None:

@@ -25,7 +25,7 @@ def read_data(text: str) -> Any:
         conflict = conflict_line(text)
         if conflict is not None:
             raise MergeConflictError(f"holds the conflict of a merge, in line {conflict}") from None
-        line, column = error.problem.position
+        (line, column), _ = error.problems[0]
         raise SnapshotFileError(f"cannot be read: line {line}, column {column}: {error}") from None
 
 
@@ -121,12 +121,7 @@ class Difference:
 
 def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Lines without the empty ones around them: which of these a diff shows is chance."""
-    start, end = 0, len(lines)
-    while start < end and not lines[start].strip():
-        start += 1
-    while start < end and not lines[end - 1].strip():
-        end -= 1
-    return lines[start:end] or lines[:1]
+    return tuple("\n".join(lines).strip("\n").split("\n")) if any(lines) else lines
 
 
 def data_sha256(text: str) -> str:

@@ -139,14 +139,9 @@ def remove_unused(
     folders: Iterable[Path],
     sent: Mapping[str, Iterable[str]],
 ) -> Removal:
-    """Move the recordings that other tests send now, and remove what may be removed.
+    """Move the recordings that other tests send now, from `folders` of snapshots, and remove what may be removed.
 
-    Args:
-        unused: snapshots and recordings that exist.
-        removable: those of them that may be removed.
-        root: pytest's root folder, absolute.
-        folders: of snapshots of tests that may send what is recorded.
-        sent: for ordinary tests, the file of their recording and the hashes of what they sent.
+    `sent` has for ordinary tests the file of their recording and the hashes of what they sent.
     """
     paths = sorted(unused)
     recordings: dict[str, Path] = {}
@@ -235,12 +230,10 @@ def snapshots_by_data(paths: Iterable[Path], read: Callable[[Path], str | None] 
 
     found: dict[str, Path] = {}
     for path in paths:
-        try:
+        with suppress(SnapshotFileError):
             text = None if is_recording(path) else read(path)
-        except SnapshotFileError:
-            continue
-        if text is not None:
-            found.setdefault(data_sha256(text), path)
+            if text is not None:
+                found.setdefault(data_sha256(text), path)
     return found
 
 

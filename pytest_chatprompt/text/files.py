@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.wording import shown_path
@@ -41,12 +39,12 @@ class TextFileError(Exception):
         super().__init__(reason)
 
 
-def read_text(path: Path, root: Path) -> str:
-    """Read a text file of at most `MAX_BYTES`, without its byte-order mark; any problem is a `TextFileError`.
+def read_text(path: Path, root: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Read a text file without its byte-order mark; any problem is a `TextFileError`.
 
     If it is inside the root folder, the target of its links must be inside too.
     """
-    content = read_bytes(path, root)
+    content = read_bytes(path, root, max_bytes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -56,69 +54,33 @@ def read_text(path: Path, root: Path) -> str:
         raise TextFileError(reason, line, column, sniff_media_type(content)) from error
 
 
-def read_bytes(path: Path, root: Path) -> bytes:
+def read_bytes(path: Path, root: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Read a file of any content, as `read_text` does."""
-    _refuse_link_outside(path, root)
-    return read_regular_file(path, MAX_BYTES)
+    real = os.path.realpath(path)
+    if path.is_relative_to(root) and real != str(path) and not Path(real).is_relative_to(os.path.realpath(root)):
+        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
+    return read_regular_file(path, max_bytes)
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
     """Read a file that must be a regular one, without waiting and within bounds."""
-    with _open_regular_file(path, max_bytes) as (file, size):
-        content = file.read(size + 1)
-        if len(content) > size:
-            # The file is growing, or reports no size, as the files in /proc do.
-            content += file.read(max_bytes - size)
-    if len(content) > max_bytes:
-        raise TextFileError(_too_large(max_bytes))
-    return content
-
-
-def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
-    """Read the lines of a file, with their line breaks, without keeping the lines before; each may have `MAX_BYTES`."""
-    _refuse_link_outside(path, root)
-    with _open_regular_file(path, max_bytes) as (file, _):
-        number, line = 1, file.readline(MAX_BYTES + 1).removeprefix(codecs.BOM_UTF8)
-        while line:
-            if len(line) > MAX_BYTES:
-                raise TextFileError(f"has a line that {_too_large(MAX_BYTES)}", number)
-            yield line
-            number, line = number + 1, file.readline(MAX_BYTES + 1)
-
-
-@contextmanager
-def _open_regular_file(path: Path, max_bytes: int) -> Iterator[tuple[BinaryIO, int]]:
-    """Open a file for reading if it is a regular one that is not too large; gives its size too."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _WITHOUT_WAITING)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise TextFileError("is not a regular file")
+            size = min(status.st_size, max_bytes)
+            content = file.read(size + 1)
+            if len(content) > size:
+                # It is too large, is growing, or reports no size, as the files in /proc do.
+                content += file.read(max_bytes - size)
+    except IsADirectoryError as error:
+        raise TextFileError("is a folder; name a file in it") from error
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
-    try:
-        size = _checked_size(os.fstat(descriptor), max_bytes)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file, size
-    finally:
-        os.close(descriptor)
-
-
-def _refuse_link_outside(path: Path, root: Path) -> None:
-    real = os.path.realpath(path)
-    if path.is_relative_to(root) and real != str(path) and not Path(real).is_relative_to(os.path.realpath(root)):
-        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
-
-
-def _checked_size(status: os.stat_result, max_bytes: int) -> int:
-    if stat.S_ISDIR(status.st_mode):
-        raise TextFileError("is a folder; name a file in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise TextFileError("is not a regular file")
-    if status.st_size > max_bytes:
-        raise TextFileError(_too_large(max_bytes))
-    return status.st_size
-
-
-def _too_large(max_bytes: int) -> str:
-    return f"is larger than {max_bytes // 1024**2} MiB"
+    if len(content) > max_bytes:
+        raise TextFileError(f"is larger than {max_bytes // 1024**2} MiB")
+    return content
 
 
 class NamedFileError(Exception):

@@ -12,6 +12,8 @@ from typing import Any, Final, NoReturn
 from pydantic import PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pytest_chatprompt.errors import Location
+
 
 class FrozenDict(dict[str, Any]):
     """A read-only dict; `freeze` makes one, and freezes the values too."""
@@ -40,7 +42,6 @@ def thaw(value: Any) -> Any:
     return [thaw(inner) for inner in value] if isinstance(value, tuple) else value
 
 
-Location = tuple[str | int, ...]
 # Of what an author writes and an API replies. Everything here that walks through data recurses.
 MAX_DEPTH: Final = 100
 # Of a file, which has keys around such data.

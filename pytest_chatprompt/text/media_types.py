@@ -36,14 +36,9 @@ _SIGNATURES: Final = (
     # Tags, or a frame of MPEG-1 or MPEG-2, layer III, with a valid bit rate and sampling rate.
     (re.compile(rb"ID3|\xff[\xf2\xf3\xfa\xfb][\x10-\xeb]", re.DOTALL), "audio/mpeg"),
 )
-_SUFFIXES: Final = {
-    ".png": "image/png",
+# What the names of their files end in: mostly what the media type ends in.
+_SUFFIXES: Final = {f".{each.rpartition('/')[2]}": each for types in MEDIA_TYPES.values() for each in types} | {
     ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".pdf": "application/pdf",
-    ".wav": "audio/wav",
     ".mp3": "audio/mpeg",
 }
 # Documents that do not say themselves what they are: the suffix of the name does, and what the bytes begin with.

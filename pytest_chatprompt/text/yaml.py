@@ -7,6 +7,7 @@ characters are counted as they are once aliases are expanded: a hostile file tak
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -49,7 +50,7 @@ class Node:
         mark: PyYAML's mark of where the value begins.
         value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
-        is_plain_text: whether it is a string that is written without quotes.
+        is_plain_text: whether it is a scalar that is written without quotes.
     """
 
     mark: Any
@@ -109,34 +110,26 @@ class Entry(NamedTuple):
     node: Node
 
 
-class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text, and what to write instead."""
-
-    position: Position
-    text: str
-
-
 class YamlError(Exception):
-    """A text is not one valid YAML document; `problem` says where and why."""
+    """A text is not one valid YAML document; `problems` say where and why, in order."""
 
-    def __init__(self, position: Position, text: str) -> None:
-        self.problem = YamlProblem(position, text)
-        super().__init__(text)
+    def __init__(self, *problems: tuple[Position, str]) -> None:
+        self.problems = problems
+        super().__init__(problems[0][1])
 
 
 MAX_ALIASED_VALUES: Final = 100_000
-MAX_CHARACTERS: Final = 256_000_000
+MAX_ALIASED_CHARACTERS: Final = 256_000_000
 # Of a file that this package has written.
 MAX_BYTES: Final = 256 * 1024 * 1024
 # A number has fewer characters: Python limits how many.
 _LONGEST_NUMBER: Final = 1000
-_MERGE_TAG: Final = "tag:yaml.org,2002:merge"
-_STR_TAG: Final = "tag:yaml.org,2002:str"
+_YAML_TAGS: Final = "tag:yaml.org,2002:"
+_STR_TAG: Final = f"{_YAML_TAGS}str"
 # What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<`, `=` and dates.
-_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value", "tag:yaml.org,2002:timestamp")
+_TEXT_TAGS: Final = (_STR_TAG, *(_YAML_TAGS + kind for kind in ("merge", "value", "timestamp")))
 _IF_TEXT: Final = "put it in quotes if you mean text"
 _TOO_DEEP: Final = f"nested more than {MAX_FILE_DEPTH} levels deep"
-_START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 # PyYAML without libyaml reads the same, slowly.
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The line breaks of YAML 1.1, which are ordinary characters in YAML 1.2, and half of a character as JSON escapes it,
@@ -148,43 +141,29 @@ _STAND_IN: Final = re.compile(
 _HIGHER: Final = 0x100000
 
 
-class _Counts(NamedTuple):
-    """How much there is in a value, what aliases repeat counted each time."""
-
-    values: int
-    characters: int
-    depth: int
-
-
 def load_yaml(text: str) -> Any:
     """Load a text that a program has written, half characters included, as data; any problem is a `YamlError`."""
-    root, problems = parse_yaml(text, allows_halves=True)
-    if problems:
-        raise YamlError(*problems[0])
-    return root.data()
+    return parse_yaml(text, allows_halves=True).data()
 
 
-def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[YamlProblem]]:
-    """Parse the one YAML document of a text: its root node, and the problems that did not stop the parser, in order.
-
-    `allows_halves` says whether a text in it may have half a character, escaped. A `YamlError` says why nothing can be
-    read at all.
-    """
+def parse_yaml(text: str, *, allows_halves: bool = False) -> Node:
+    """Parse the one YAML document of a text, which may have escaped halves of characters if that is allowed."""
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
         return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
-        if "maximum nesting depth" in (error.problem or ""):
-            # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
-            raise YamlError(mark_position(error.problem_mark or _START_MARK), _TOO_DEEP) from error
-        position, reason = _explain_syntax_error(error, text)
-        raise YamlError(position, f"not valid YAML: {reason}") from error
+        reason = f"not valid YAML: {error.problem}"
+        if error.context_mark is not None:
+            reason += f", {error.context} on line {error.context_mark.line + 1}"
+        # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
+        reason = _TOO_DEEP if "maximum nesting depth" in reason else reason
+        raise YamlError((mark_position(error.problem_mark), reason)) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
         before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
         position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
         reason = f"not valid YAML: the character U+{ord(text[len(before)]):04X} is not allowed"
-        raise YamlError(position, reason) from error
+        raise YamlError((position, reason)) from error
 
 
 class _Composer:
@@ -194,106 +173,96 @@ class _Composer:
         self.loader = loader
         self.has_stand_ins = has_stand_ins
         self.allows_halves = allows_halves
-        self.problems: list[YamlProblem] = []
+        self.problems: list[tuple[Position, str]] = []
         # An anchor has no node before the end of its value.
-        self.anchors: dict[str, tuple[Node, _Counts] | None] = {}
-        # How many collections are open, and how many values and characters there are so far.
+        self.anchors: dict[str, Node | None] = {}
+        # How many collections are open, how many values there are so far, and how much of it aliases repeat.
         self.level = 0
         self.values = 0
-        self.characters = 0
         self.aliased_values = 0
+        self.aliased_characters = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
-    def compose(self) -> tuple[Node, list[YamlProblem]]:
-        nodes, _ = self.nodes()
-        self.problems.sort()
-        return nodes[0] if nodes else Node(_START_MARK, None), self.problems
+    def compose(self) -> Node:
+        nodes = self.nodes()
+        if self.problems:
+            raise YamlError(*sorted(self.problems))
+        return nodes[0] if nodes else Node(yaml.Mark("", 0, 0, 0, "", 0), None)
 
     def add_problem(self, mark: Any, text: str) -> None:
-        self.problems.append(YamlProblem(mark_position(mark), text))
+        self.problems.append((mark_position(mark), text))
 
-    def nodes(self) -> tuple[list[Node], int]:
-        """The nodes up to the end of the innermost collection, or of the text, and how many levels they have."""
+    def nodes(self) -> list[Node]:
+        """The nodes up to the end of the innermost collection, or of the text."""
         nodes: list[Node] = []
-        depth = 0
         # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
         while (event := self.loader.get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
-                self.values += 1
                 node = self.scalar(event)
-                self.characters += len(node.text)
-                nodes.append(node)
-                if event.anchor:
-                    self.anchors[event.anchor] = (node, _Counts(1, len(node.text), 0))
             elif kind is SequenceStartEvent or kind is MappingStartEvent:
-                node, inner_depth = self.collection(event)
-                nodes.append(node)
-                depth = max(depth, inner_depth)
+                node = self.collection(event)
+            elif kind is AliasEvent:
+                node = self.alias(str(event.anchor), mark_position(event.start_mark))
             elif kind is SequenceEndEvent or kind is MappingEndEvent:
                 break
-            elif kind is AliasEvent:
-                node, inner_depth = self.alias(str(event.anchor), mark_position(event.start_mark))
-                nodes.append(node)
-                depth = max(depth, inner_depth)
             elif kind is DocumentStartEvent and nodes:
                 reason = "a second YAML document begins here; only one is allowed in a file"
-                raise YamlError(mark_position(event.start_mark), reason)
+                raise YamlError((mark_position(event.start_mark), reason))
+            else:
+                continue
+            nodes.append(node)
+            if event.anchor:
+                self.anchors[event.anchor] = node
             if self.values > MAX_VALUES:
-                raise YamlError(mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here")
-        return nodes, depth
+                raise YamlError((mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here"))
+        return nodes
 
-    def collection(self, start: Any) -> tuple[Node, int]:
-        """The mapping or sequence that an event begins, and how many levels it has."""
+    def collection(self, start: Any) -> Node:
+        """The mapping or sequence that an event begins."""
+        self.values += 1
         self.check_depth(1, mark_position(start.start_mark))
-        if start.tag not in (None, "!"):
-            self.add_problem(start.start_mark, f"the YAML tag {_short_tag(start.tag)} is not allowed here")
+        self.check_tag(start)
         if start.anchor:
             self.anchors[start.anchor] = None
-        values, characters = self.values, self.characters
-        self.values += 1
         self.level += 1
-        nodes, inner_depth = self.nodes()
+        nodes = self.nodes()
         self.level -= 1
-        node = Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
-        depth = inner_depth + 1
-        if start.anchor:
-            counts = _Counts(self.values - values, self.characters - characters, depth)
-            self.anchors[start.anchor] = (node, counts)
-        return node, depth
+        return Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
+
+    def check_tag(self, event: Any, hint: str = "") -> None:
+        if event.tag not in (None, "!", _STR_TAG):
+            tag = event.tag.replace(_YAML_TAGS, "!!")
+            self.add_problem(event.start_mark, f"the YAML tag {tag} is not allowed here{hint}")
 
     def check_depth(self, depth: int, position: Position) -> None:
         if self.level + depth > MAX_FILE_DEPTH:
-            raise YamlError(position, _TOO_DEEP)
+            raise YamlError((position, _TOO_DEEP))
 
-    def alias(self, anchor: str, position: Position) -> tuple[Node, int]:
-        """The node that an alias stands for, and how many levels it has."""
+    def alias(self, anchor: str, position: Position) -> Node:
+        """The node that an alias stands for."""
         if anchor not in self.anchors:
-            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
-        target = self.anchors[anchor]
-        if target is None:
-            raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
-        node, counts = target
-        self.check_depth(counts.depth, position)
-        self.values += counts.values
-        self.aliased_values += counts.values
-        self.characters += counts.characters
-        for count, limit, noun in (
-            (self.aliased_values, MAX_ALIASED_VALUES, "values"),
-            (self.characters, MAX_CHARACTERS, "characters"),
-        ):
-            if count > limit:
-                raise YamlError(position, f"the aliases up to here expand to more than {limit:,} {noun}")
-        return node, counts.depth
+            raise YamlError((position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}"))
+        node = self.anchors[anchor]
+        if node is None:
+            raise YamlError((position, f"the alias *{anchor} is inside the value that it refers to"))
+        values, characters, depth = _measure(node)
+        self.check_depth(depth, position)
+        self.values += values
+        self.aliased_values += values
+        self.aliased_characters += characters
+        if self.aliased_values > MAX_ALIASED_VALUES or self.aliased_characters > MAX_ALIASED_CHARACTERS:
+            limits = f"{MAX_ALIASED_VALUES:,} values or {MAX_ALIASED_CHARACTERS:,} characters"
+            raise YamlError((position, f"the aliases up to here expand to more than {limits}"))
+        return node
 
     def restored(self, event: Any) -> str:
         """The text of a scalar as it stands in the file."""
         text = _STAND_IN.sub(
             lambda match: f"\\u{match[1]}" if match[1] else chr(ord(match[0]) - _HIGHER), str(event.value)
         )
-        if not LONE_SURROGATE.search(text):
-            return text
+        # Two halves that follow each other are one character.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         half = LONE_SURROGATE.search(text)
         if half is not None and not self.allows_halves:
@@ -302,22 +271,20 @@ class _Composer:
         return text
 
     def scalar(self, event: Any) -> Node:
-        tag, mark, text = event.tag, event.start_mark, event.value
-        if self.has_stand_ins:
-            text = self.restored(event)
-        if tag is not None and tag not in ("!", _STR_TAG):
-            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here; {_IF_TEXT}")
-        if tag is not None or not event.implicit[0]:
-            return Node(mark, text, text)
-        resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
-        # With a colon it is a number of base 60, which only YAML 1.1 has.
-        if resolved in _TEXT_TAGS or ":" in text or len(text) > _LONGEST_NUMBER:
-            return Node(mark, text, text, is_plain_text=True)
-        try:
-            return Node(mark, self.constructor.construct_object(yaml.ScalarNode(resolved, text)), text)
-        except ValueError:
-            # Such as `0x_`, which looks like a number.
-            return Node(mark, text, text, is_plain_text=True)
+        self.values += 1
+        mark = event.start_mark
+        text = self.restored(event) if self.has_stand_ins else event.value
+        if event.tag is not None:
+            self.check_tag(event, f"; {_IF_TEXT}")
+        value, is_plain_text = text, event.tag is None and event.implicit[0]
+        if is_plain_text:
+            resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
+            # With a colon it is a number of base 60, which only YAML 1.1 has.
+            if resolved not in _TEXT_TAGS and ":" not in text and len(text) <= _LONGEST_NUMBER:
+                # `0x_` only looks like a number.
+                with suppress(ValueError):
+                    value = self.constructor.construct_object(yaml.ScalarNode(resolved, text))
+        return Node(mark, value, text, is_plain_text)
 
     def mapping(self, nodes: list[Node]) -> dict[Any, Entry]:
         entries: dict[Any, Entry] = {}
@@ -326,7 +293,8 @@ class _Composer:
             # As in JSON, every key is text: `1` is `"1"`.
             name = key.text if key.value is None or isinstance(key.value, int | float) else key.value
             if not isinstance(name, str):
-                self.add_problem(key.mark, _NOT_A_KEY["a list" if isinstance(name, tuple) else "a mapping"])
+                hint = "" if isinstance(name, tuple) else ", and text that begins with { must be in quotes"
+                self.add_problem(key.mark, f"the key is {describe_data(name)}; a key must be a string{hint}")
             elif name == "<<" and key.is_plain_text:
                 self.merge(value, merged)
             elif name in entries:
@@ -346,73 +314,24 @@ class _Composer:
                 self.add_problem(source.mark, "the value of << must be a mapping or a list of mappings")
 
 
-_NOT_A_KEY: Final = {
-    "a mapping": "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
-    "a list": "the key is a list; a key must be a string",
-}
+def _measure(node: Node) -> tuple[int, int, int]:
+    """How many values, characters and levels a node has; what aliases repeat counts each time."""
+    if isinstance(node.value, dict):
+        children = [child for entry in node.value.values() for child in entry]
+    elif isinstance(node.value, tuple):
+        children = list(node.value)
+    else:
+        return 1, len(node.text), 0
+    values, characters, depths = zip((0, 0, 0), *map(_measure, children), strict=True)
+    return 1 + sum(values), sum(characters), 1 + max(depths)
 
 
-def _short_tag(tag: str) -> str:
-    prefix = "tag:yaml.org,2002:"
-    return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
-
-
-_TAB_IN_INDENTATION: Final = re.compile(r"(?:[-?:] +| )*\t")
-_QUOTES: Final = "text that begins with this sign must be in quotes"
-_BACKSLASH: Final = "write \\\\ for a backslash, or use single quotes"
-# By words of the problems of libyaml and of PyYAML's own parser: whether the place is where the text around it opens,
-# and what to write.
-_REMEDIES: Final = (
-    ("cannot start any token", False, _QUOTES),
-    ("expected alphabetic or numeric character", True, _QUOTES),
-    ("sequence entries are not allowed", False, f"a list begins on the line below its key; {_QUOTES}"),
-    (
-        "mapping values are not allowed",
-        False,
-        "text with ': ' must be in quotes, or this line is indented wrongly",
-    ),
-    ("comment or (a )?line break", False, "after | or > the text begins on the next line; put other text in quotes"),
-    ("expected (the )?node content", False, "a value is missing here"),
-    (
-        "expected ',' or '",
-        False,
-        "a comma or a closing bracket is missing before this; put quotes around text that contains one of , [ ] { }",
-    ),
-    ("hex|unknown escape character", False, _BACKSLASH),
-    (
-        "did not find expected (key|'-')|expected <block end>",
-        False,
-        "this line is indented unlike those around it, or there is text behind a closing quote or bracket",
-    ),
-    (
-        "could not find expected ':'",
-        True,
-        "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |",
-    ),
-    ("found unexpected (end of stream|document)", True, "the quote that opens here is never closed"),
-)
-
-
-def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
-    """Where the parser stopped, and what to write there for the most common mistakes; else the parser's own words."""
-    mark = error.problem_mark or error.context_mark or _START_MARK
-    problem = error.problem or ""
-    # The parser gives the end of a text a line of its own.
-    line = dict(enumerate(text.split("\n"))).get(mark.line, "")
-    if _TAB_IN_INDENTATION.match(line[: mark.column + 1]):
-        return mark_position(mark), "indent with spaces, not a tab"
-    for words, is_at_opening, remedy in _REMEDIES:
-        if re.search(words, problem):
-            return mark_position((error.context_mark or mark) if is_at_opening else mark), remedy
-    return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
-
-
-def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
-    """Read and parse a YAML file: its text, and what `parse_yaml` gives; any error is an `EvalFileError`."""
+def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node]:
+    """Read and parse a YAML file: its text and its root node; any error is an `EvalFileError`."""
     try:
         text = read_text(path, root)
-        return text, *parse_yaml(text)
+        return text, parse_yaml(text)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
     except YamlError as error:
-        raise EvalFileError([Diagnostic(shown_path, *error.problem.position, error.problem.text)]) from error
+        raise EvalFileError(Diagnostic(shown_path, *position, text) for position, text in error.problems) from error

@@ -232,5 +232,8 @@ def test_what_a_result_cannot_hold_is_text_in_it() -> None:
     inner = {"type": "tool_result", "tool_use_id": "c2", "content": "done"}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [call, inner]}
     conversation = get_api("anthropic").read_conversation({"messages": [{"role": "user", "content": [result]}]})
-    parts = ('{"name": "f", "arguments": "{\\"a\\": 1}"}', "done")
+    parts = (
+        '{"name": "f", "arguments": "{\\"a\\": 1}", "id": "c2"}',
+        '{"parts": ["done"], "call_id": "c2", "name": "", "is_error": false}',
+    )
     assert conversation.turns == (ConversationTurn("tool", (ToolResult(parts, "c1"),)),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,11 +80,9 @@ def url_of_provider(provider: ChatProvider) -> str:
 
 
 @pytest.fixture(autouse=True)
-def no_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A profile of AWS that says nothing."""
-    path = tmp_path / "config"
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(path))
-    return path
+def no_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No profile of AWS."""
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
 
 
 @pytest.mark.parametrize(
@@ -138,59 +135,6 @@ def test_a_value_that_is_no_url_is_an_error_that_names_the_variable(
     monkeypatch.setenv(variable, value)
     with pytest.raises(MissingSettingError, match=f"{variable}: '"):
         SDKS[name][0]().prepare(HI)
-
-
-# --- Bedrock: what else botocore looks at
-
-
-@pytest.mark.parametrize(
-    ("config", "environment"),
-    [
-        pytest.param("[default]\nendpoint_url = https://profile.example/x\n", {}, id="the profile"),
-        pytest.param(
-            "[default]\nendpoint_url = https://profile.example\nservices = mine\n"
-            "[services mine]\nbedrock_runtime =\n  endpoint_url = https://service.example\n",
-            {},
-            id="the service in the profile",
-        ),
-        pytest.param(
-            "[default]\nendpoint_url = https://profile.example\n",
-            {"AWS_ENDPOINT_URL": "https://variable.example"},
-            id="the variable beats the profile",
-        ),
-        pytest.param(
-            "[default]\nendpoint_url = https://profile.example\nignore_configured_endpoint_urls = true\n",
-            {},
-            id="ignored by the profile",
-        ),
-        pytest.param(
-            "[default]\nendpoint_url = https://profile.example\n",
-            {"AWS_ENDPOINT_URL": "https://variable.example", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "True"},
-            id="ignored by a variable",
-        ),
-        pytest.param("[default]\nregion = eu-west-1\n", {}, id="a profile without one"),
-    ],
-)
-def test_bedrock_is_where_botocore_finds_it(
-    monkeypatch: pytest.MonkeyPatch, no_profile: Path, config: str, environment: dict[str, str]
-) -> None:
-    no_profile.write_text(config)
-    for variable, value in environment.items():
-        monkeypatch.setenv(variable, value)
-    make, ask, _ = SDKS["bedrock"]
-    assert url_of_provider(make()) == url_of_sdk(ask)
-
-
-def test_a_profile_whose_url_is_none_is_an_error(no_profile: Path) -> None:
-    no_profile.write_text("[default]\nendpoint_url = profile.example\n")
-    with pytest.raises(MissingSettingError, match=r"endpoint_url of the AWS profile: 'profile\.example' is not"):
-        SDKS["bedrock"][0]().prepare(HI)
-
-
-def test_without_botocore_the_profile_is_not_read(monkeypatch: pytest.MonkeyPatch, no_profile: Path) -> None:
-    no_profile.write_text("[default]\nendpoint_url = https://profile.example\n")
-    monkeypatch.setitem(sys.modules, "botocore.configprovider", None)
-    assert SDKS["bedrock"][0]().base_url == "https://bedrock-runtime.eu-west-1.amazonaws.com"
 
 
 # --- Ollama: the examples of `_parse_host` in the package ollama 0.6 (`_client.py`), which `make test-clients` compares

@@ -199,7 +199,7 @@ def test_extra_body_is_merged_into_the_body(server: Server) -> None:
         pytest.param(
             (ChatMessage("user", "\ud800"),),
             {},
-            "the text contains half a character (the surrogate U+D800), which UTF-8 cannot encode",
+            r"the body cannot be encoded as JSON: 'utf-8' codec can't encode character '\ud800' in position 116",
             id="half a character",
         ),
         pytest.param(

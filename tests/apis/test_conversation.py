@@ -104,15 +104,8 @@ def test_a_transcript_shows_files_thoughts_and_calls() -> None:
         "[Tool]:\nrain\n<File>\n"
         "[Critic]: No."
     )
-    assert conversation.system == "Be kind."
     assert [call.name for call in conversation.tool_calls] == ["f"]
-    assert conversation.turns[1].texts == ("Look:",)
-    assert conversation.turns[1].media == (
-        SentMedia("image", "image/png", 34123),
-        SentMedia("document", source="a.pdf"),
-    )
     assert conversation.turns[3].tool_results == (ToolResult(("rain", SentMedia("file")), "c1", "f"),)
-    assert conversation.turns[3].media == (SentMedia("file"),)
 
 
 def test_every_api_has_a_path_here() -> None:

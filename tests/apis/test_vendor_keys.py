@@ -114,11 +114,7 @@ def test_what_an_api_lacks_is_an_error_at_its_place(
     error = caught.value
     told = text.partition(": ")[2] if text.startswith("message ") else text
     assert str(error).endswith(told)
-    position = (
-        case.origin.position_of_option(error.location, "")
-        if error.location[0] == "tools"
-        else case.origin.position_of(*error.location)
-    )
+    position = case.origin.position_of(*error.location)
     assert f"{position.line}:{position.column}" == place
 
 

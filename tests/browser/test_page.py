@@ -597,7 +597,11 @@ def test_scrolling_and_keys_reach_every_case(open_page: OpenPage) -> None:
 
 
 def test_a_file_that_could_not_be_collected_is_a_row(open_page: OpenPage) -> None:
-    error = ErrorResult(message="not valid YAML: a value is missing here", path="evals/b.eval.yaml", line=3)
+    error = ErrorResult(
+        message="not valid YAML: did not find expected node content, while parsing a flow node on line 2",
+        path="evals/b.eval.yaml",
+        line=3,
+    )
     broken = CaseResult(node_id="evals/b.eval.yaml", path="evals/b.eval.yaml", line=3, outcome="error", error=error)
     page = open_page(RunResults(results=(broken,)))
     expect(page.locator("#overview")).to_contain_text("not valid YAML")

@@ -187,8 +187,8 @@ def test_the_server_answers_as_the_object_does() -> None:
         assert url.startswith(api.url)
         assert "to a child" in httpx.post(f"{url}/chat/completions", json={}).text
     finally:
-        api.close()
-    api.close()
+        api.children.close()
+    api.children.close()
     assert [sent.url for sent in api.sent] == ["https://api.openai.com/v1/chat/completions"]
 
 
@@ -206,7 +206,7 @@ def test_the_server_refuses_what_nothing_answers() -> None:
     try:
         reply = httpx.get(f"{api.url}/ollama/api/tags")
     finally:
-        api.close()
+        api.children.close()
     assert reply.status_code == 404
     (error,) = api.errors
     assert str(error).startswith("nothing answers GET http://127.0.0.1:11434/api/tags offline;")

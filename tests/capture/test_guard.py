@@ -406,35 +406,3 @@ def test_its_description(caller: Caller, text: str) -> None:
 
 def test_a_thread_that_has_ended_has_no_caller() -> None:
     assert caller_at(None) == Caller("", "")
-
-
-NOTES_THREADS = """
-import gc, threading, time
-from pytest_chatprompt.capture.guard import Owner
-
-class Garbage:
-    def __init__(self):
-        self.me = self
-
-    def __del__(self):
-        time.sleep(0)
-
-def start_threads():
-    while True:
-        thread = threading.Thread(target=int)
-        thread.start()
-        thread.join()
-
-for _ in range(40):
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-threading.Thread(target=start_threads, daemon=True).start()
-gc.set_threshold(25)
-end = time.monotonic() + 0.5
-while time.monotonic() < end:
-    Garbage(), Garbage(), Garbage(), Owner("", print)
-"""
-
-
-def test_a_test_begins_while_threads_start_and_garbage_is_collected() -> None:
-    # `sys._current_frames` waits for ever then, before Python 3.11.8 and 3.12.2.
-    subprocess.run([sys.executable, "-c", NOTES_THREADS], check=True, timeout=60)

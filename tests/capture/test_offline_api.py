@@ -11,9 +11,10 @@ import pytest
 from pytest_chatprompt import EvalAPI, OpenAIProvider, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import API_NAMES, chat_providers
+from pytest_chatprompt.apis.table import API_NAMES
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from tests.apis.built_in import chat_providers
 
 
 class Fim(OpenAIProvider):

@@ -26,9 +26,9 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
-from pytest_chatprompt.apis.table import chat_providers
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.provider_capture import capture_offline
+from tests.apis.built_in import chat_providers
 
 REQUEST = ProviderRequest(question="hi", chat_prompt=(ChatMessage("user", "hé\n"),))
 # Anthropic has one system prompt, and preflight finds that the conversation ends in an answer.

@@ -34,9 +34,9 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
-from pytest_chatprompt.apis.table import chat_providers
 from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
+from tests.apis.built_in import chat_providers
 
 REQUEST = ProviderRequest(
     question="hi", chat_prompt=(ChatMessage("user", "hi"),), metadata={"systemPrompt": ""}, adjustments=("one",)

@@ -112,10 +112,9 @@ def test_a_function_that_fails_refuses_the_request_and_is_told() -> None:
     api = EvalAPI()
     api.reply("one")
     api.reply("two", when=is_greeting)
-    line = is_greeting.__code__.co_firstlineno
     message = (
         "reply 2 of eval_api.reply cannot tell whether POST /v1/chat/completions is its request: "
-        f"is_greeting (line {line}) raised KeyError: 'input'"
+        "is_greeting raised KeyError: 'input'"
     )
     with api.intercept():
         assert message.replace("'", "\\'") in ask("Ada").replace("'", "\\'")
@@ -189,10 +188,13 @@ def is_ada(sent: SentRequest) -> bool:
 LEFT: list[tuple[Callable[[EvalAPI], object], str]] = [
     (lambda api: api.reply("Hello, Ada"), "'Hello, Ada'"),
     (lambda api: api.reply("x" * 100, when="Ada"), f"'{'x' * 39}..., when='Ada'"),
-    (lambda api: api.reply(tool_calls=[{"name": "a"}, {"name": "b"}]), "tool_calls=[a, b]"),
-    (lambda api: api.reply("a", tool_calls=[{"name": "a"}]), "'a', tool_calls=[a]"),
+    (
+        lambda api: api.reply(tool_calls=[{"name": "a"}, {"name": "b"}]),
+        "tool_calls=({'name': 'a', 'arguments': {}}, {'name'...",
+    ),
+    (lambda api: api.reply("a", tool_calls=[{"name": "a"}]), "'a', tool_calls=({'name': 'a', 'arguments': {}},)"),
     (lambda api: api.reply(json={"a": 1}, usage={"input_tokens": 3}), "json={'a': 1}, usage={'input_tokens': 3}"),
-    (lambda api: api.reply(error=429, when=is_ada), f"error=429, when=is_ada (line {is_ada.__code__.co_firstlineno})"),
+    (lambda api: api.reply(error=429, when=is_ada), "error=429, when=is_ada"),
     (lambda api: api.reply(finish_reason="length", when=Matcher()), "finish_reason='length', when=Matcher"),
 ]
 

@@ -53,7 +53,6 @@ def read(project: Project, fields: str) -> Target:
             },
             id="an agent",
         ),
-        pytest.param("provider: vscode-insiders", {"agent": {"executable": "code-insiders"}}, id="VS Code's preview"),
         pytest.param(
             "provider: cli\ncommand: uv run 'my agent.py' --prompt {PROMPT} {FILES} -o {OUTPUT_FILE} {EVAL_ID} {X}",
             {
@@ -216,7 +215,10 @@ def test_a_file_that_is_no_yaml_is_an_error_with_its_path(project: Project) -> N
     path = project.write(".agentv/targets.yaml", "targets: [\n")
     with pytest.raises(EvalFileError) as caught:
         read_targets_file(path, project.root)
-    assert str(caught.value) == ".agentv/targets.yaml:2:1: not valid YAML: a value is missing here"
+    assert (
+        str(caught.value)
+        == ".agentv/targets.yaml:2:1: not valid YAML: did not find expected node content, while parsing a flow node on line 2"
+    )
 
 
 def test_arguments_that_come_from_the_environment_have_no_effect(project: Project) -> None:
@@ -256,3 +258,9 @@ def test_references_are_filled_in() -> None:
     for environ in ({}, {"HOST": ""}):
         with pytest.raises(KeyError, match="HOST"):
             resolve_references("${{ HOST }}", environ)
+
+
+def test_a_key_that_appears_twice_is_an_error(project: Project) -> None:
+    path = project.write(".agentv/targets.yaml", "targets:\n  - {name: t, provider: gemini, name: u}\n")
+    with pytest.raises(EvalFileError, match="2:33: the key 'name' appears twice, first on line 2"):
+        read_targets_file(path, project.root)

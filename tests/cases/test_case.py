@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import EvalCase, Origin, YamlSource
-from pytest_chatprompt.cases.case import option_diagnostic
+from pytest_chatprompt.cases.case import case_diagnostic
 from pytest_chatprompt.cases.loader import load_eval_file
 from tests.conftest import Project
 
@@ -118,12 +118,14 @@ def test_the_position_of_an_option(
 ) -> None:
     text = f"{head}\nevalcases:\n  - id: a\n    {body}\n"
     origin = Origin(Path("/a"), "a", 3, 5, YamlSource(text), 0)
-    assert origin.position_of_option(location, "x") == position
+    assert origin.position_of(*location, provider_name="x") == position
 
 
 def test_a_problem_of_a_setting_is_told_at_the_one_that_counts_for_the_provider(project: Project) -> None:
     case = project.case(
         "settings: {seed: 1, openai: {seed: 2}}\ninput_messages: [{role: user, content: hi}]",
     )
-    shown = [str(option_diagnostic(case, "too large", ("settings", "seed"), name)) for name in ("gemini", "openai")]
+    shown = [
+        str(case_diagnostic(case, "too large", "settings", "seed", provider_name=name)) for name in ("gemini", "openai")
+    ]
     assert shown == [f"evals/a.eval.yaml:4:{column}: case 'a': too large" for column in (16, 34)]

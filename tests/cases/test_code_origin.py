@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test, option_diagnostic
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
 from pytest_chatprompt.cases.origin import CaseTest, find_running_test
 from pytest_chatprompt.errors import EvalFileError
 from tests.conftest import Project
@@ -60,7 +60,7 @@ def test_checks_are_of_eval_files_only() -> None:
 
 
 def test_the_problem_of_a_setting_names_the_place_in_the_case() -> None:
-    diagnostic = option_diagnostic(case_in_test(CASE, TEST), "too large", ("settings", "stop", 0))
+    diagnostic = case_diagnostic(case_in_test(CASE, TEST), "too large", "settings", "stop", 0)
     assert str(diagnostic) == f"{TEST.node_id}: case 'a': settings.stop[0]: too large"
 
 

@@ -148,8 +148,8 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
             "tools.json",
             f'[{{"{"k" * 2000}": 1, "type": "function"}}]',
             [
-                "evals/tools.json:1:2005: not valid YAML: a comma or a closing bracket is missing before this; "
-                "put quotes around text that contains one of , [ ] { }"
+                "evals/tools.json:1:2005: not valid YAML: did not find expected ',' or '}', "
+                "while parsing a flow mapping on line 1"
             ],
         ),
         ("tools.json", "null", ["evals/tools.json:1:1: 'tools' must be a list of tools, but is null (null)"]),
@@ -170,7 +170,9 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
         (
             "tools.yaml",
             "- [",
-            ["evals/tools.yaml:2:1: not valid YAML: a value is missing here"],
+            [
+                "evals/tools.yaml:2:1: not valid YAML: did not find expected node content, while parsing a flow node on line 2"
+            ],
         ),
     ],
 )

@@ -121,14 +121,21 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
             id="all cases without a usable id",
         ),
         pytest.param(
-            f"tags: smoke\nmetadata: 3\nprovider: yes\nevalcases:\n  - id: a\n{HELLO}    id: b\n",
+            f"tags: smoke\nmetadata: 3\nprovider: yes\nevalcases:\n  - id: a\n{HELLO}",
             [
                 "a.eval.yaml:1:7: 'tags' must be a list, but is 'smoke'",
                 "a.eval.yaml:2:11: 'metadata' must be a mapping, but is the number 3",
                 "a.eval.yaml:3:11: 'provider' must be a string, but is the boolean true (yes); put it in quotes if you mean text",
-                "a.eval.yaml:7:5: the key 'id' appears twice, first on line 5",
             ],
             id="all problems of a file at once",
+        ),
+        pytest.param(
+            f"tags: smoke\ntags: [a]\nevalcases:\n  - id: a\n{HELLO}    id: b\n",
+            [
+                "a.eval.yaml:2:1: the key 'tags' appears twice, first on line 1",
+                "a.eval.yaml:6:5: the key 'id' appears twice, first on line 4",
+            ],
+            id="problems of YAML, before those of what it says",
         ),
         pytest.param(
             "a: 1\n---\nb: 2\n",
@@ -137,7 +144,7 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
         ),
         pytest.param(
             f"vars: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
-            ["a.eval.yaml:1:8: '3' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
+            ["a.eval.yaml:1:11: '3' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
             id="a number as the name of a variable",
         ),
     ],
@@ -193,7 +200,7 @@ evalcases:
     assert isinstance(bad.written, EvalFileError)
     assert (bad.id, bad.row_id, bad.tags, bad.line) == ("a", "bad", ("of-file", "own"), 3)
     assert str(bad.written) == (
-        "a.eval.yaml:5:41: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
+        "a.eval.yaml:5:31: case 'a[bad]': the value of 'x': JSON has neither infinity nor NaN; put it in quotes if you mean text"
     )
     assert isinstance(gone.written, EvalFileError)
     assert (gone.id, gone.row_id, gone.tags, gone.line) == ("b", None, ("of-file",), 7)

@@ -6,23 +6,22 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.cases.rows import InvalidRow, RawRow, Row, make_rows
-from pytest_chatprompt.text.yaml import Position, parse_yaml
+from pytest_chatprompt.cases.rows import RawRow, Row, make_rows
+from pytest_chatprompt.text.yaml import Position
 
 
-def rows_of(*values: Any) -> list[Row | InvalidRow]:
+def rows_of(*values: Any) -> list[Row]:
     return make_rows((RawRow(Position(line, 1), value) for line, value in enumerate(values, start=1)), "d.jsonl")
 
 
 def ids_of(*values: Any) -> list[str]:
     """The ids of the rows; those of invalid ones in brackets."""
-    return [row.id if isinstance(row, Row) else f"({row.id})" for row in rows_of(*values)]
+    return [f"({row.id})" if row.problem else row.id for row in rows_of(*values)]
 
 
 def test_a_row_has_its_place_and_its_values() -> None:
     (row,) = rows_of({"id": "a", "x": 1})
     assert row == Row("a", "d.jsonl", 1, 1, {"id": "a", "x": 1})
-    assert isinstance(row, Row)
     assert row.place == "d.jsonl:1:1"
 
 
@@ -69,30 +68,15 @@ def test_each_row_has_a_name_of_its_own(values: list[Any], ids: list[str]) -> No
     ],
 )
 def test_a_row_that_cannot_be_used_says_why(value: Any, text: str) -> None:
-    assert rows_of({}, value)[1] == InvalidRow("1", "d.jsonl", 2, 1, text)
+    assert rows_of({}, value)[1] == Row("1", "d.jsonl", 2, 1, value, text)
 
 
 def test_a_repeated_id_names_both_rows() -> None:
-    text = "the row id 'a' is used twice, first at d.jsonl:1; give each row an id of its own"
-    assert rows_of({"id": "a"}, {"id": "a"})[1] == InvalidRow("row-a", "d.jsonl", 2, 1, text)
-    assert rows_of({"id": "a", "x y": 1}, {"id": "a"})[1] == InvalidRow("row-a", "d.jsonl", 2, 1, text)
+    text = "the row id 'a' is used twice, first at d.jsonl:1:1; give each row an id of its own"
+    assert rows_of({"id": "a"}, {"id": "a"})[1] == Row("row-a", "d.jsonl", 2, 1, {"id": "a"}, text)
+    assert rows_of({"id": "a", "x y": 1}, {"id": "a"})[1] == Row("row-a", "d.jsonl", 2, 1, {"id": "a"}, text)
 
 
 def test_what_a_reader_found_comes_before_what_is_wrong_with_the_values() -> None:
-    raw = RawRow(Position(1, 5), None, "too short")
-    assert make_rows([raw], "d.csv") == [InvalidRow("0", "d.csv", 1, 5, "too short")]
-
-
-@pytest.mark.parametrize(
-    ("text", "position"),
-    [
-        pytest.param("{x: 1, a b: 2}", (1, 8), id="a name at its key"),
-        pytest.param("{x: .nan}", (1, 2), id="a value at its key"),
-        pytest.param("{x: 1, id: ''}", (1, 8), id="an id at its key"),
-    ],
-)
-def test_a_problem_of_a_row_in_yaml_has_its_own_position(text: str, position: tuple[int, int]) -> None:
-    node, _ = parse_yaml(text)
-    (row,) = make_rows([RawRow(node.position, node.data(), node=node)], "d.yaml")
-    assert isinstance(row, InvalidRow)
-    assert (row.line, row.column) == position
+    raw = RawRow(Position(1, 5), {}, "too short")
+    assert make_rows([raw], "d.csv") == [Row("0", "d.csv", 1, 5, {}, "too short")]

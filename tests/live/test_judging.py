@@ -11,8 +11,8 @@ from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
-from pytest_chatprompt.grading.judge import JudgeQuestion, PromptFile, default_prompt
-from pytest_chatprompt.live.judging import Judging, SendToJudge, Votes, judge_asks, preview_judging, votes_by_question
+from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, PromptFile, default_prompt
+from pytest_chatprompt.live.judging import Judging, SendToJudge, judge_asks, preview_judging
 from pytest_chatprompt.live.send_or_replay import SentExchange
 
 JUDGE = OpenAIProvider(api_key="sk-1", base_url="https://judge.example/v1")
@@ -28,9 +28,9 @@ def judging(*questions: JudgeQuestion) -> Judging:
 
 def judge_answer(
     judging: Judging, response: ProviderResponse, recording: OpenRecording | None, send: SendToJudge
-) -> Votes:
+) -> list[JudgeVote]:
     """What the judge says about an answer, asked once after the other."""
-    return votes_by_question(judging, [ask() for ask in judge_asks(judging, response, recording, send)])
+    return [ask() for ask in judge_asks(judging, response, recording, send)]
 
 
 def sending(reply: Callable[[ProviderRequest], str]) -> Callable[..., SentExchange]:
@@ -49,7 +49,7 @@ def test_each_question_gets_its_votes_in_order() -> None:
     questions = [JudgeQuestion(text, "hi", default_prompt(), {}, votes) for text, votes in (("A", 3), ("B", 1))]
     replies = iter(["no", VERDICT, VERDICT, VERDICT])
     votes = judge_answer(judging(*questions), ANSWER, None, sending(lambda _: next(replies)))
-    assert [[vote.passed for vote in each] for each in votes] == [[None, True, True], [True]]
+    assert [vote.passed for vote in votes] == [None, True, True, True]
 
 
 def test_what_is_sent_has_the_answer_in_place_of_the_stand_in() -> None:
@@ -60,7 +60,7 @@ def test_what_is_sent_has_the_answer_in_place_of_the_stand_in() -> None:
         bodies.append(shown.sent[0].body["messages"][1]["content"])
         return SentExchange(Exchange(shown.request, ProviderResponse(text=VERDICT), ()), True)
 
-    ((vote,),) = judge_answer(judging(), ANSWER, OpenRecording(sends=True), send)
+    (vote,) = judge_answer(judging(), ANSWER, OpenRecording(sends=True), send)
     assert bodies == ["The conversation:\n| hi\n\nThe answer:\n| Hello."]
     assert vote.is_replayed
 
@@ -74,10 +74,10 @@ def test_what_is_sent_has_the_answer_in_place_of_the_stand_in() -> None:
     ],
 )
 def test_what_is_no_answer_is_not_judged(response: ProviderResponse) -> None:
-    assert judge_answer(judging(), response, None, sending(lambda _: pytest.fail("sent"))) == ()
+    assert judge_answer(judging(), response, None, sending(lambda _: pytest.fail("sent"))) == []
 
 
-def failing(error: BaseException) -> Votes:
+def failing(error: BaseException) -> list[JudgeVote]:
     """The votes of a judge that raises an error."""
 
     def reply(_: ProviderRequest) -> str:
@@ -87,9 +87,9 @@ def failing(error: BaseException) -> Votes:
 
 
 def test_errors_of_the_judge_are_votes_without_a_verdict() -> None:
-    ((vote,),) = failing(ProviderError("it is down"))
+    (vote,) = failing(ProviderError("it is down"))
     assert (vote.passed, vote.error) == (None, "the judge gave no verdict: it is down")
-    ((vote,),) = failing(KeyError("x"))
+    (vote,) = failing(KeyError("x"))
     assert vote.error.startswith("the judge crashed with KeyError: 'x' (test_judging.py, line ")
 
 
@@ -102,7 +102,7 @@ def test_a_template_that_fails_with_this_answer_is_an_error_and_nothing_is_sent(
     text = "{{ answer }}{% if 'Hello' in answer %}{{ nothing }}{% endif %}"
     prompt = PromptFile.model_validate({"template": [{"role": "user", "content": text}]}).template
     question = JudgeQuestion("Greets.", "hi", prompt, {})
-    ((vote,),) = judge_answer(judging(question), ANSWER, None, sending(lambda _: pytest.fail("sent")))
+    (vote,) = judge_answer(judging(question), ANSWER, None, sending(lambda _: pytest.fail("sent")))
     assert vote.error.startswith("message 1 of the judge's template: line 1: unknown variable 'nothing'")
 
 
@@ -114,12 +114,3 @@ def test_a_judge_that_cannot_show_what_it_sends_is_an_error() -> None:
 
     with pytest.raises(CheckError, match=r"^the judge cannot be asked: no model$"):
         preview_judging(JUDGE, [question], show)
-
-
-def test_judging_asks_the_same_only_with_the_same_questions_and_requests() -> None:
-    first = judging()
-    assert first.asks_the_same(judging())
-    assert not first.asks_the_same(judging(JudgeQuestion("Other.", "hi", default_prompt(), {})))
-    other = OpenAIProvider(model="other")
-    shown = preview_judging(other, first.questions, lambda request: preview_prepared(other, request))
-    assert not first.asks_the_same(shown)

@@ -267,7 +267,7 @@ def test_who_waits_goes_on_as_soon_as_it_is_over() -> None:
     pool.submit(0, lambda: time.sleep(0.05))
     pool.submit(1, lambda: None)
     started_at = time.monotonic()
-    pool.wait_while(lambda: bool(pool.waiting or pool.in_flight), 60)
+    pool.wait_until(lambda: not (pool.waiting or pool.in_flight), 60)
     assert time.monotonic() - started_at < 50
     assert pool.finished == 2
     pool.cancel()

@@ -297,3 +297,14 @@ def test_a9_a_problem_in_a_text_names_the_row_too(project: Project) -> None:
     )
     with pytest.raises(EvalFileError, match=r"persona\.md, line 1: .* \(row at "):
         read_attachments(case, FileReader(project.root))
+
+
+def test_a_path_that_is_empty_once_its_variables_are_filled_in_is_no_file(project: Project) -> None:
+    parts = '{type: file, value: "{{ empty }}"}, {type: image, value: " {{ empty }}"}'
+    case = project.case(f"vars: {{empty: ''}}\ninput_messages: [{{role: user, content: [{parts}]}}]")
+    with pytest.raises(EvalFileError) as caught:
+        read_attachments(case, FileReader(project.root))
+    assert str(caught.value).splitlines() == [
+        "evals/a.eval.yaml:5:65: case 'a': file  is a folder; name a file in it",
+        "evals/a.eval.yaml:5:102: case 'a': file   not found; tried evals/ ,  ",
+    ]

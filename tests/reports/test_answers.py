@@ -52,7 +52,7 @@ TOOK: dict[str, Any] = {"latency_seconds": 0.414, "input_tokens": 10, "output_to
         pytest.param(
             {"text": "word " * 20, "tool_calls": (CALL, CALL)},
             50,
-            "'word word word word w…'; calls find({\"a\": 1}); c…",
+            f"'{'word ' * 9}wo……",
             id="a long text and many calls",
         ),
         pytest.param(

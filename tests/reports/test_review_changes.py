@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_chatprompt.reports.review import Review, cost_line, distinct_changes, renamed_cases
+from pytest_chatprompt.reports.review import Review, cost_line, distinct_changes
 from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
@@ -64,22 +64,6 @@ def test_a_change_that_stands_twice_in_a_place_counts_one_case() -> None:
     result = differs("x", {"system": "a\nb\nc\nd\na"}, {"system": "x\nb\nc\nd\nx"})
     (change,) = distinct_changes([result])
     assert change.places == (("system", 1),)
-
-
-def test_cases_that_exchanged_their_payloads_are_renamed() -> None:
-    one, two, three = ({"question": text} for text in ("one", "two", "three"))
-    results = [differs("x", one, two), differs("y", two, one), differs("z", None, three), differs("w", three, one)]
-    assert renamed_cases(results) == {
-        "a.eval.yaml::x": "a.eval.yaml::y",
-        "a.eval.yaml::y": "a.eval.yaml::x",
-        "a.eval.yaml::z": "a.eval.yaml::w",
-        "a.eval.yaml::w": "a.eval.yaml::x",
-    }
-
-
-def test_what_is_in_no_other_snapshot_is_not_renamed() -> None:
-    passed = CaseResult(node_id="n", path="p", line=1, outcome="passed")
-    assert renamed_cases([differs("x", {"a": 1}, {"a": 2}), differs("y", None, {"b": 1}), passed]) == {}
 
 
 def with_cost(result: CaseResult, cost: ChangeCost) -> CaseResult:

@@ -87,6 +87,9 @@ def test_an_excerpt_has_whole_words_around_each_change() -> None:
 def test_short_lines_are_shown_whole() -> None:
     pieces = changed_words("in 14 days", "in 30 days")
     assert excerpt(pieces, 20) == pieces
+    between = "x" * 28
+    pieces = changed_words(f"14 {between} 7", f"30 {between} 8")
+    assert excerpt(pieces, 20) == pieces
 
 
 def attempt(number: int, outcome: AttemptOutcome, problem: str = "") -> AttemptResult:
@@ -132,7 +135,7 @@ def changed(place: str, removed: str, added: str) -> Change:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (changed("a", "Send it back within 14 days.", "Send it back within 30 days."), 'a: "14 days" → "30 days"'),
+        (changed("a", "Send it back within 14 days.", "Send it back within 30 days."), 'a: "14 days." → "30 days."'),
         (changed("a", "Be kind.", "Be very kind."), 'a: "Be" → "Be very"'),
         (changed("a", "before something after", "before anything after"), 'a: "something" → "anything"'),
         (changed("a", "one", "two"), 'a: "one" → "two"'),

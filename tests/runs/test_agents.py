@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
 from tests.providers.agents.fake_agents import agent_command, write_executable
@@ -102,22 +100,12 @@ def test_a_cli_without_a_command_is_an_error_that_says_what_to_write(run: Run, o
     result = run(option)
     result.assert_outcomes(errors=1)
     assert run.snapshots() == []
-    start = result.outlines.index(
-        "a.eval.yaml:3:5: case 'hello': the provider 'cli' has no command; write the one of your agent into conftest.py:"
-    )
-    snippet = result.outlines[start + 1 : start + 9]
-    assert snippet == [
-        "",
-        "    import pytest",
-        "",
-        "    from pytest_chatprompt import CLIProvider",
-        "",
-        '    @pytest.fixture(scope="session")',
-        "    def cli_provider():",
-        '        return CLIProvider(["my-agent", "--task", "{prompt_file}"])',
-    ]
+    advice = 'return CLIProvider(["my-agent", "--task", "{prompt_file}"])'
+    text = "the provider 'cli' has no command; write the one of your agent into conftest.py, in a fixture cli_provider of the session"
+    assert f"a.eval.yaml:3:5: case 'hello': {text}: {advice}" in result.outlines
     # The advice works.
-    run.write({"conftest.py": textwrap.dedent("\n".join(snippet))})
+    fixture = f'@pytest.fixture(scope="session")\ndef cli_provider():\n    {advice}\n'
+    run.write({"conftest.py": f"import pytest\nfrom pytest_chatprompt import CLIProvider\n{fixture}"})
     run.update().assert_outcomes(passed=1)
 
 

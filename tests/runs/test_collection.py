@@ -196,7 +196,7 @@ def test_an_eval_file_that_would_share_a_snapshot_folder_with_a_test_file_is_ref
     )
 
 
-INVALID = "evalcases:\n  - id: a\n    id: b\nprovder: x\n"
+INVALID = "evalcases:\n  - id: a\n  - id: a\nprovder: x\n"
 
 
 def test_an_invalid_file_is_a_collection_error_without_a_traceback_and_the_others_run(run: Run) -> None:
@@ -208,7 +208,7 @@ def test_an_invalid_file_is_a_collection_error_without_a_traceback_and_the_other
     result.stdout.fnmatch_lines(
         [
             "*ERROR collecting a.eval.yaml*",
-            "a.eval.yaml:3:5: the key 'id' appears twice, first on line 2",
+            "a.eval.yaml:3:9: the id 'a' is used twice, first on line 2",
             "a.eval.yaml:4:1: unknown key 'provder'; did you mean 'provider'?",
             "*short test summary info*",
         ],
@@ -269,6 +269,13 @@ def test_a_key_without_effect_is_warned_about_once_for_a_file(run: Run) -> None:
         ],
         consecutive=False,
     )
+
+
+def test_under_xdist_a_key_without_effect_is_warned_about_once(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO + "    rubrics: [{description: polite}]\n"})
+    run.update("-W", "ignore")
+    result = run("-n", "2", "-W", "default")
+    assert len([line for line in result.outlines if "EvalFileWarning: " in line]) == 1
 
 
 def test_an_invalid_case_is_a_setup_error_of_that_case_only(run: Run) -> None:

@@ -481,7 +481,7 @@ def test_an_error_of_a_fixture_that_ignores_an_invalid_case_is_reported(run: Run
     )
     result = run()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["a.eval.yaml::hello: the gateway is down"])
+    result.stdout.fnmatch_lines(["a.eval.yaml:3:1: case 'hello': the gateway is down"])
 
 
 def test_a_provider_name_that_pytest_escapes_in_ids_is_not_escaped_in_snapshot_names(run: Run) -> None:

@@ -222,8 +222,6 @@ def test_an_api_failure_is_an_error_of_its_case(live_project: MakeLiveProject, s
         "chatprompt_answer": "a real answer",
     }
     assert properties["c1"] == {"chatprompt_provider": "openai", "chatprompt_retries": "0"}
-    totals = {each.get("name"): each.get("value") for each in next(suite.iter("properties"))}
-    assert totals["chatprompt_openai_input_tokens"] == "20 + 1 unknown"
 
 
 @pytest.mark.parametrize(

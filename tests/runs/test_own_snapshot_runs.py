@@ -249,17 +249,6 @@ def test_no_recording_is_written_where_a_link_leads_out_of_the_root(
     assert (list(outside.iterdir()), server.requests) == ([], [])
 
 
-def test_an_update_deletes_the_temporary_files_of_killed_runs(own: Run) -> None:
-    own.write({"test_it.py": ASKS})
-    own.update()
-    stale = own.path / "__snapshots__/test_it/.999999999-test_it.yaml"
-    stale.touch()
-    own().assert_outcomes(passed=1)
-    assert stale.exists()
-    own.update()
-    assert not stale.exists()
-
-
 def test_snapshots_of_syrupy_in_the_same_folder_are_untouched(own: Run) -> None:
     own.write({"test_it.py": SHARED})
     own.update().assert_outcomes(passed=3)

@@ -229,7 +229,7 @@ def test_the_snapshots_of_a_removed_test_are_reported_and_removed(two: Run) -> N
         [
             "1 snapshot removed: no test compares with it.",
             "  __snapshots__/test_it/test_other.yaml",
-            "1 recording removed: no test sends its requests.",
+            "1 recording removed: no case and no test is left that has it.",
         ]
     )
     assert two.snapshots() == ALL[:4]

@@ -204,7 +204,9 @@ def test_an_unused_recording_is_reported_and_removed_by_one_option_alone(live_pr
     assert recordings[1] in run.snapshots()
     result = run("--chatprompt-remove-unused")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["1 recording removed: no test sends its requests.", "  *c1*.recording.yaml"])
+    result.stdout.fnmatch_lines(
+        ["1 recording removed: no case and no test is left that has it.", "  *c1*.recording.yaml"]
+    )
     assert run.snapshots() == [recordings[0], "__snapshots__/a.eval/c0[openai].yaml"]
 
 
@@ -425,7 +427,7 @@ def test_a_renamed_case_takes_its_recording_along(live_project: MakeLiveProject,
     result.stdout.fnmatch_lines(
         [
             f"Its requests are sent by another test now: moved {moved}",
-            "1 eval snapshot removed: the case or the provider is gone.",
+            "1 eval snapshot removed: the case or the provider is no longer defined.",
         ]
     )
     server.requests.clear()

@@ -112,7 +112,11 @@ def test_what_could_not_be_collected_is_in_the_reports(run: Run, arguments: list
         "sub/broken.eval.yaml": (
             "sub/broken.eval.yaml",
             2,
-            {"message": "not valid YAML: a value is missing here", "path": "sub/broken.eval.yaml", "line": 2},
+            {
+                "message": "not valid YAML: did not find expected node content, while parsing a flow node on line 2",
+                "path": "sub/broken.eval.yaml",
+                "line": 2,
+            },
         ),
         "test_bad.py": (
             "test_bad.py",
@@ -120,7 +124,10 @@ def test_what_could_not_be_collected_is_in_the_reports(run: Run, arguments: list
             {"message": "ModuleNotFoundError: No module named 'no_such_module'", "path": "test_bad.py"},
         ),
     }
-    assert "- `sub/broken.eval.yaml`: `not valid YAML: a value is missing here`" in (run.path / "r.md").read_text()
+    assert (
+        "- `sub/broken.eval.yaml`: `not valid YAML: did not find expected node content, while parsing a flow node on line 2`"
+        in (run.path / "r.md").read_text()
+    )
 
 
 def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:

@@ -64,7 +64,7 @@ def test_a_broken_row_fails_alone(rows: Run) -> None:
     result.assert_outcomes(passed=6, errors=2)
     reported = [line for line in result.outlines if line.startswith("cities.csv")]
     assert reported == [
-        "cities.csv:4:1: case 'qa[row-eiffel]': the row id 'eiffel' is used twice, first at cities.csv:2; give each row an id of its own",
+        "cities.csv:4:1: case 'qa[row-eiffel]': the row id 'eiffel' is used twice, first at cities.csv:2:1; give each row an id of its own",
         "cities.csv:5:1: case 'qa[id-alone]': this row has 1 value, but the header has 2 columns",
     ]
     assert "qa[openai-moon %3A%3A1]" in ids(rows)

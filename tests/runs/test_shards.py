@@ -123,14 +123,3 @@ def test_no_shard_of_pytest_split_fails_for_or_removes_what_it_does_not_use(
         assert (result.ret, "unused" in result.stdout.str()) == (0, False)
         assert report(project, *words, "--snapshot-update") != []
     assert project.snapshots() == before
-
-
-def test_no_shard_of_pytest_shard_does_either(project: Run) -> None:
-    # The option of pytest-shard, whose last release is of 2020.
-    project.write(
-        {"conftest.py": "def pytest_addoption(parser):\n    parser.addoption('--num-shards', type=int, default=1)\n"}
-    )
-    assert project("--num-shards=2", "--snapshot-update").ret == 0
-    assert GONE in project.snapshots()
-    assert "2 snapshots" not in project("--num-shards=1").stdout.str()
-    assert project("--num-shards=1").ret == 1

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.runs.live_workers import StopSignal, StopWatcher
+from pytest_chatprompt.runs.live_workers import LiveWorkers, StopWatcher
 from tests.forked_pytest import PytestProcess
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 from tests.runs.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
@@ -105,7 +105,7 @@ def test_ctrl_c_starts_none_of_the_requests_that_wait(
         wait_until(lambda: len(server.requests) >= 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pytest_chatprompt.live.pool.RequestPool.wait_while", interrupted)
+    monkeypatch.setattr("pytest_chatprompt.live.pool.RequestPool.wait_until", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run("--chatprompt-live", "--chatprompt-concurrency=3")
     server.stall.set()
@@ -171,8 +171,8 @@ def test_a_stop_watcher_calls_once_and_ends(tmp_path: Path) -> None:
     watcher = StopWatcher(config, lambda: calls.append("stop"))
     closed = StopWatcher(config, lambda: calls.append("closed"))
     closed.close()
-    signal_of_controller = StopSignal(config.workerinput["testrunuid"])
-    signal_of_controller.pytest_keyboard_interrupt()
+    signal_of_controller = LiveWorkers(config.workerinput["testrunuid"])
+    signal_of_controller.pytest_sessionfinish()
     wait_until(lambda: calls)
     watcher.close()
     signal_of_controller.pytest_unconfigure()

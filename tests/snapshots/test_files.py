@@ -17,7 +17,6 @@ from pytest_chatprompt.snapshots.files import (
     node_name,
     read_snapshot,
     remove_snapshot,
-    remove_temporary_files,
     snapshot_stems,
 )
 
@@ -65,24 +64,6 @@ def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "a[x].yaml").symlink_to(tmp_path / "real.yaml")
     assert read_snapshot(tmp_path / "a[x].yaml") == "a: 1\n"
     assert read_snapshot(tmp_path / "b[x].yaml") is None
-
-
-def test_temporary_files_of_processes_that_ended_are_deleted(tmp_path: Path) -> None:
-    process = os.posix_spawn("/bin/true", ["true"], {})
-    os.waitpid(process, 0)
-    stale = tmp_path / f".{process}-a[x].yaml"
-    kept = [
-        tmp_path / f".{os.getpid()}-a[x].yaml",
-        tmp_path / ".1-b[x].yaml",
-        tmp_path / f".{10**30}-a[x].yaml",
-        tmp_path / ".hidden.yaml",
-        tmp_path / "c[x].yaml",
-    ]
-    for path in (stale, *kept):
-        path.touch()
-    remove_temporary_files(tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted(kept)
-    remove_temporary_files(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(

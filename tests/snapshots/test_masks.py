@@ -39,8 +39,14 @@ def test_without_masks_the_data_is_the_same_object() -> None:
     ("masks", "text"),
     [
         (["a"], "eval_masks is list; it must be a mapping of regular expressions to what to show for them, such as "),
-        ({5: "x"}, "eval_masks: 5 is int; a key must be a regular expression"),
-        ({re.compile(b"a"): "x"}, "is Pattern; a key must be a regular expression"),
+        (
+            {5: "x"},
+            "eval_masks: 5 is not a valid regular expression (first argument must be string or compiled pattern)",
+        ),
+        (
+            {re.compile(b"a"): "x"},
+            "is not a valid regular expression (cannot use a bytes pattern on a string-like object)",
+        ),
         ({"(": "x"}, "eval_masks: '(' is not a valid regular expression (missing ), unterminated subpattern"),
         ({"a": 5}, "eval_masks: the value for 'a' is int; it must be a text, or a function of the match"),
         ({re.compile("a"): None}, "eval_masks: the value for 'a' is NoneType; it must be"),

@@ -251,7 +251,11 @@ REPLY = "reply: {status: 200, text: x}"
             "line 2, column 1: the key 'version' appears twice, first on line 1",
             id="a repeated key",
         ),
-        pytest.param("a: [", "line 2, column 1: not valid YAML: a value is missing here", id="no YAML"),
+        pytest.param(
+            "a: [",
+            "line 2, column 1: not valid YAML: did not find expected node content, while parsing a flow node on line 2",
+            id="no YAML",
+        ),
         pytest.param("[" * 300, "line 1, column 201: nested more than 200 levels deep", id="nested too deep"),
     ],
 )

@@ -103,7 +103,10 @@ def test_half_a_character_is_read_as_it_was_sent() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{broken: [", "line 2, column 1: not valid YAML: a value is missing here"),
+        (
+            "{broken: [",
+            "line 2, column 1: not valid YAML: did not find expected node content, while parsing a flow node on line 2",
+        ),
         ("a: 1\na: 2\n", "line 2, column 1: the key 'a' appears twice, first on line 1"),
         ("\ud800: 1", "line 1, column 1: not valid YAML: the character U+D800 is not allowed"),
         ("[" * 300, "line 1, column 201: nested more than 200 levels deep"),

@@ -11,7 +11,6 @@ import pytest
 from pytest_chatprompt.text.files import (
     MAX_BYTES,
     TextFileError,
-    read_lines,
     read_regular_file,
     read_text,
 )
@@ -53,11 +52,10 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
         read_text(path, Path("/"))
 
 
-def test_a_file_without_a_size_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The files in /proc report no size; the limit is lowered below the length of one of them.
-    monkeypatch.setattr("pytest_chatprompt.text.files.MAX_BYTES", 10)
+def test_a_file_without_a_size_is_read_no_further_than_the_limit() -> None:
+    # The files in /proc report no size; the limit is below the length of one of them.
     with pytest.raises(TextFileError, match="is larger than"):
-        read_text(Path("/proc/self/status"), Path("/"))
+        read_text(Path("/proc/self/status"), Path("/"), 10)
 
 
 def test_of_a_file_that_hides_its_size_no_more_than_the_limit_is_in_memory(
@@ -65,7 +63,8 @@ def test_of_a_file_that_hides_its_size_no_more_than_the_limit_is_in_memory(
 ) -> None:
     with (tmp_path / "x").open("wb") as file:
         file.truncate(64 * 1024**2)
-    monkeypatch.setattr("pytest_chatprompt.text.files._checked_size", lambda *_: 0)
+    status = Path("/proc/self/status").stat()
+    monkeypatch.setattr("os.fstat", lambda _: status)
     tracemalloc.start()
     try:
         with pytest.raises(TextFileError, match="is larger than 1 MiB"):
@@ -139,50 +138,3 @@ def test_a_root_folder_that_is_a_link_contains_its_files(tmp_path: Path) -> None
     assert read_text(root / "x", root) == "x"
     with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
         read_text(root / "out", root)
-
-
-def test_lines_are_read_without_the_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes("\ufeffä\r\n\n\u2028b".encode())
-    assert list(read_lines(path, Path("/"), 100)) == ["ä\r\n".encode(), b"\n", "\u2028b".encode()]
-
-
-def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_chatprompt.text.files.MAX_BYTES", 3)
-    (tmp_path / "x").write_bytes(b"abc\nabcd\n")
-    with pytest.raises(TextFileError, match="has a line that is larger than") as caught:
-        list(read_lines(tmp_path / "x", Path("/"), 100))
-    assert caught.value.line == 1
-    (tmp_path / "x").write_bytes(b"ab\na\nabcd\n")
-    with pytest.raises(TextFileError) as caught:
-        list(read_lines(tmp_path / "x", Path("/"), 100))
-    assert caught.value.line == 3
-    (tmp_path / "x").write_bytes(b"ab\nabc")
-    assert list(read_lines(tmp_path / "x", Path("/"), 100)) == [b"ab\n", b"abc"]
-
-
-@pytest.mark.parametrize("before", [pytest.param(b"", id="the first line"), pytest.param(b"a\n", id="a later line")])
-def test_of_a_line_that_is_too_long_no_more_than_the_limit_is_in_memory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: bytes
-) -> None:
-    monkeypatch.setattr("pytest_chatprompt.text.files.MAX_BYTES", 1024**2)
-    with (tmp_path / "x").open("wb") as file:
-        file.write(before)
-        file.truncate(64 * 1024**2)
-    tracemalloc.start()
-    try:
-        with pytest.raises(TextFileError, match="has a line that is larger than 1 MiB"):
-            list(read_lines(tmp_path / "x", Path("/"), 100 * 1024**2))
-        assert tracemalloc.get_traced_memory()[1] < 8 * 1024**2
-    finally:
-        tracemalloc.stop()
-
-
-def test_lines_of_a_file_that_is_too_large_or_outside_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"abcd")
-    with pytest.raises(TextFileError, match="is larger than"):
-        list(read_lines(tmp_path / "x", Path("/"), 3))
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root/link").symlink_to(tmp_path / "x")
-    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
-        list(read_lines(tmp_path / "root/link", tmp_path / "root", 100))

@@ -12,18 +12,19 @@ from pytest_chatprompt.text.yaml import Position, YamlError, load_yaml, parse_ya
 def refusal(text: str) -> tuple[int, int, str]:
     with pytest.raises(YamlError) as caught:
         parse_yaml(text)
-    position, reason = caught.value.problem
+    ((position, reason),) = caught.value.problems
     assert str(caught.value) == reason
     return position.line, position.column, reason
 
 
 def problems_of(text: str) -> list[tuple[int, int, str]]:
-    return [(position.line, position.column, reason) for position, reason in parse_yaml(text)[1]]
+    with pytest.raises(YamlError) as caught:
+        parse_yaml(text)
+    return [(position.line, position.column, reason) for position, reason in caught.value.problems]
 
 
 def test_values_are_read_as_yaml_defines_them() -> None:
-    root, problems = parse_yaml("a: [1, 2.5, yes, null, ~, '3', \"4\", x]\nb: {c: 2024-01-02}\nd: !!str 5\n")
-    assert problems == []
+    root = parse_yaml("a: [1, 2.5, yes, null, ~, '3', \"4\", x]\nb: {c: 2024-01-02}\nd: !!str 5\n")
     data = root.data()
     assert data["a"] == [1, 2.5, True, None, None, "3", "4", "x"]
     assert data["b"]["c"] == "2024-01-02"
@@ -32,22 +33,21 @@ def test_values_are_read_as_yaml_defines_them() -> None:
 
 @pytest.mark.parametrize("text", ['a: "12"\n', "a: '12'\n", "a: ! 12\n", "a: !!str 12\n"])
 def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
-    root, problems = parse_yaml(text)
-    assert problems == []
+    root = parse_yaml(text)
     assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
 
 
 def test_an_alias_of_a_text_has_its_value() -> None:
-    assert parse_yaml("a: &x 1\nb: *x\n")[0].data() == {"a": 1, "b": 1}
+    assert parse_yaml("a: &x 1\nb: *x\n").data() == {"a": 1, "b": 1}
 
 
 def test_the_value_of_an_empty_text_is_none() -> None:
-    assert parse_yaml("")[0].data() is None
-    assert parse_yaml("# only a comment\n")[0].data() is None
+    assert parse_yaml("").data() is None
+    assert parse_yaml("# only a comment\n").data() is None
 
 
 def test_every_value_has_its_position() -> None:
-    root, _ = parse_yaml("a:\n  - b: x\n    c: y\n")
+    root = parse_yaml("a:\n  - b: x\n    c: y\n")
     assert root.find(("a", 0, "c")).position == Position(3, 8)
     assert root.find(("a", 0)).key_position("c") == Position(3, 5)
     assert root.find(("a", 0)).key_position("nope") == Position(2, 5)
@@ -55,25 +55,24 @@ def test_every_value_has_its_position() -> None:
 
 
 def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:
-    root, _ = parse_yaml("a: [x]\n")
+    root = parse_yaml("a: [x]\n")
     assert root.find(("string", "a", "parts", 0, 3, "b")).data() == "x"
     assert root.find(("a", 1)).data() == ["x"]
 
 
 def test_columns_count_characters() -> None:
-    root, _ = parse_yaml("ä: {ö: ü}\n")
+    root = parse_yaml("ä: {ö: ü}\n")
     assert root.find(("ä", "ö")).position == Position(1, 8)
 
 
 def test_an_alias_has_the_value_of_its_anchor() -> None:
-    root, problems = parse_yaml("a: &x {k: v}\nb: *x\n")
-    assert problems == []
+    root = parse_yaml("a: &x {k: v}\nb: *x\n")
     assert root.data() == {"a": {"k": "v"}, "b": {"k": "v"}}
 
 
 def test_a_mappings_own_keys_override_merged_ones() -> None:
     text = "base: &b {x: 1, y: 1}\nmore: &m {y: 2, z: 2}\nc: {<<: [*b, *m], x: 0}\nd: {<<: *b}\n"
-    data = parse_yaml(text)[0].data()
+    data = parse_yaml(text).data()
     assert data["c"] == {"x": 0, "y": 1, "z": 2}
     assert data["d"] == {"x": 1, "y": 1}
 
@@ -121,15 +120,14 @@ def test_a_tag_of_a_text_is_a_problem_that_quotes_may_solve(tag: str) -> None:
 
 def test_dates_and_what_is_no_number_are_text() -> None:
     data = {"a": "2024-13-45", "b": "2024-01-02 10:00:00", "c": "0x_", "d": "1:30", "e": "9" * 1001}
-    assert parse_yaml("".join(f"{key}: {text}\n" for key, text in data.items()))[0].data() == data
+    assert parse_yaml("".join(f"{key}: {text}\n" for key, text in data.items())).data() == data
 
 
 def test_invalid_yaml_is_reported_at_its_position() -> None:
     assert refusal("a: [1, 2\nb: 3\n") == (
         2,
         2,
-        "not valid YAML: a comma or a closing bracket is missing before this; "
-        "put quotes around text that contains one of , [ ] { }",
+        "not valid YAML: did not find expected ',' or ']', while parsing a flow sequence on line 1",
     )
 
 
@@ -159,21 +157,20 @@ def test_depth_is_limited(opening: str) -> None:
 
 def test_what_an_alias_stands_for_counts_as_deep_as_it_is() -> None:
     half = "[" * 100 + "]" * 100
-    assert parse_yaml(f"a: &a {half[1:-1]}\nb: {'[' * 100}*a{']' * 100}")[1] == []
+    parse_yaml(f"a: &a {half[1:-1]}\nb: {'[' * 100}*a{']' * 100}")
     assert refusal(f"a: &a {half}\nb: {'[' * 100}*a{']' * 100}")[2] == "nested more than 200 levels deep"
     chain = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 1000))])
     assert refusal(chain) == (200, 14, "nested more than 200 levels deep")
 
 
 def test_a_file_at_the_limit_of_depth_is_read() -> None:
-    root, problems = parse_yaml("[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH)
-    assert problems == []
+    root = parse_yaml("[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH)
     assert str(root.data()) == "[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH
 
 
 def test_values_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_parser, "MAX_VALUES", 10)
-    assert parse_yaml("- a\n" * 9)[1] == []
+    parse_yaml("- a\n" * 9)
     assert refusal("- a\n" * 10) == (10, 3, "more than 10 values up to here")
     assert refusal("- []\n" * 10) == (10, 3, "more than 10 values up to here")
     assert refusal("a: &a [1, 2, 3]\nb: *a\nc: x") == (2, 4, "more than 10 values up to here")
@@ -211,16 +208,19 @@ def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
         f"{later}: &{later} [{', '.join([f'*{earlier}'] * 10)}]"
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
-    assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+    assert (
+        refusal("\n".join(lines))[2]
+        == "the aliases up to here expand to more than 100,000 values or 256,000,000 characters"
+    )
 
 
 def test_what_all_aliases_together_repeat_is_limited() -> None:
     thousand = f"a: &a [{', '.join(['x'] * 999)}]\n"
-    assert parse_yaml(f"{thousand}b: [{', '.join(['*a'] * 100)}]")[1] == []
+    parse_yaml(f"{thousand}b: [{', '.join(['*a'] * 100)}]")
     assert refusal(f"{thousand}b: [{', '.join(['*a'] * 101)}]") == (
         2,
         405,
-        "the aliases up to here expand to more than 100,000 values",
+        "the aliases up to here expand to more than 100,000 values or 256,000,000 characters",
     )
 
 
@@ -232,23 +232,22 @@ def test_what_all_aliases_together_repeat_is_limited() -> None:
     ],
 )
 def test_the_characters_that_aliases_repeat_are_limited(anchored: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_parser, "MAX_CHARACTERS", 1_002)
-    assert parse_yaml(f"a: {anchored}\nb: [{', '.join(['*a'] * 9)}]")[1] == []
+    monkeypatch.setattr(yaml_parser, "MAX_ALIASED_CHARACTERS", 900)
+    parse_yaml(f"a: {anchored}\nb: [{', '.join(['*a'] * 9)}]")
     assert refusal(f"a: {anchored}\nb: [{', '.join(['*a'] * 10)}]") == (
         2,
         41,
-        "the aliases up to here expand to more than 1,002 characters",
+        "the aliases up to here expand to more than 100,000 values or 900 characters",
     )
 
 
 @pytest.mark.parametrize("text", ["=", "<<", "a = b"])
 def test_signs_that_only_yaml_1_1_knows_are_text(text: str) -> None:
-    root, problems = parse_yaml(f"a: {text}\nb: [{text}]\n=: x\n")
-    assert problems == []
+    root = parse_yaml(f"a: {text}\nb: [{text}]\n=: x\n")
     assert root.data() == {"a": text, "b": [text], "=": "x"}
 
 
 @pytest.mark.parametrize("key", ["1", "yes", "~", "2024-01-02", "1.5", "''"])
 def test_every_key_is_text(key: str) -> None:
-    root, problems = parse_yaml(f"a: {{{key}: x}}\n")
-    assert (root.data(), problems) == ({"a": {key.strip("'"): "x"}}, [])
+    root = parse_yaml(f"a: {{{key}: x}}\n")
+    assert root.data() == {"a": {key.strip("'"): "x"}}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
-from pytest_chatprompt.capture.clients.wire import RawReply, build_request
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, converted_errors
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
@@ -44,7 +44,7 @@ async def _read_request(request: Any) -> httpx.Request:
         content = gzip.compress(content, mtime=0)
     elif request.compress == "deflate":
         content = zlib.compress(content)
-    return build_request("aiohttp", request.method, str(request.url), headers, content)
+    return build_request(request.method, str(request.url), headers, content)
 
 
 def _connection(module: ModuleType, connector: Any, request: Any, reply: RawReply) -> Any:
@@ -64,54 +64,42 @@ def _protocol_class(module: ModuleType) -> type[Any]:
         # aiohttp calls this when it has written the whole request.
         def start_timeout(self) -> None:
             super().start_timeout()
-            self.transport.start_reply()
+            self.transport.is_written.set()
 
     return ReplyHandler
 
 
 class _ReplyTransport(asyncio.Transport):
-    """A transport that forgets what is written to it, and gives a reply in its place."""
+    """A transport that forgets what is written to it, and gives a reply in its place, part by part."""
 
     def __init__(self, module: ModuleType, protocol: Any, reply: RawReply, expects: str | None) -> None:
         super().__init__()
         self._module = module
         self._protocol = protocol
         self._reply = reply
-        self._expects_continue = expects is not None and expects.lower() == "100-continue"
         self._loop = asyncio.get_running_loop()
-        self._reading = asyncio.Event()
-        self._reading.set()
-        self._task: asyncio.Task[None] | None = None
+        # Set when the request has been written.
+        self.is_written = asyncio.Event()
+        self._task = self._loop.create_task(self._send_reply())
         self._is_closing = False
+        if expects is not None and expects.lower() == "100-continue":
+            self._loop.call_soon(protocol.data_received, b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def start_reply(self) -> None:
-        """Give the reply: at once if it is whole, else part by part."""
-        if self._reply.body is None:
-            self._task = self._loop.create_task(self._stream_reply())
-        else:
-            self._loop.call_soon(self._receive, b"".join(self._reply.framed()))
-
-    async def _stream_reply(self) -> None:
+    async def _send_reply(self) -> None:
         try:
+            await self.is_written.wait()
             with _own_errors(self._module):
                 async for part in self._reply.async_framed():
-                    await self._reading.wait()
-                    self._receive(part)
+                    self._protocol.data_received(part)
+                    # The client may have had enough.
+                    await asyncio.sleep(0)
         except Exception as error:
             self._protocol.connection_lost(error)
         finally:
             await self._reply.aclose()
 
-    def _receive(self, data: bytes) -> None:
-        if not self._is_closing:
-            self._protocol.data_received(data)
-
     def write(self, data: Any) -> None:
         """Forget some bytes of the request."""
-        del data
-        if self._expects_continue:
-            self._expects_continue = False
-            self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def is_closing(self) -> bool:
         """Whether the client has closed the connection."""
@@ -122,27 +110,13 @@ class _ReplyTransport(asyncio.Transport):
         if self._is_closing:
             return
         self._is_closing = True
-        if self._task is not None:
-            self._task.cancel()
+        self._task.cancel()
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close
 
-    def pause_reading(self) -> None:
-        """Wait: the client reads slower than the reply comes."""
-        self._reading.clear()
 
-    def resume_reading(self) -> None:
-        """Let the reply go on."""
-        self._reading.set()
-
-
-@contextmanager
-def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Convert httpx errors to aiohttp's errors, which its callers recognise."""
-    try:
-        yield
-    except httpx.TimeoutException as error:
-        raise module.ServerTimeoutError(str(error)) from error
-    except httpx.TransportError as error:
-        raise module.ClientConnectionError(str(error)) from error
+def _own_errors(module: ModuleType) -> AbstractContextManager[None]:
+    """Convert errors of httpx to aiohttp's."""
+    too_slow, lost = module.ServerTimeoutError, module.ClientConnectionError
+    return converted_errors(lambda error: (too_slow if isinstance(error, httpx.TimeoutException) else lost)(str(error)))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http
-from pytest_chatprompt.capture.clients.interceptor import Interceptor, Patching, Seam, interceptor_entered
+from pytest_chatprompt.capture.clients.interceptor import Interceptor, Patching, Seam, interceptors
 
 # By the module that has to be imported before there is anything to patch.
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -23,10 +23,14 @@ PATCHING: Final = Patching(SEAMS)
 
 @contextmanager
 def intercept_clients(interceptor: Interceptor) -> Iterator[None]:
-    """Give the requests of all clients of this process to an interceptor; of several, the last one gets them."""
+    """Give the requests of all clients of this process to an interceptor; of several, the last one gets them.
+
+    They may end in any order.
+    """
     PATCHING.start()
+    interceptors.append(interceptor)
     try:
-        with interceptor_entered(interceptor):
-            yield
+        yield
     finally:
+        interceptors.remove(interceptor)
         PATCHING.stop()

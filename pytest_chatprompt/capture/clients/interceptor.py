@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib.abc
-import importlib.machinery
-import importlib.util
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from inspect import isawaitable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -40,35 +39,22 @@ class Patch:
 Seam = Callable[[ModuleType], Iterable[Patch]]
 
 
-def is_mock(value: Any) -> bool:
-    """Whether a class or a function is a mock of the user's."""
-    return getattr(value, "__module__", None) is not None and value.__module__.partition(".")[0] in _MOCKS
+def _is_mock(value: Any) -> bool:
+    return (getattr(value, "__module__", None) or "").partition(".")[0] in _MOCKS
 
 
-@dataclass(frozen=True, slots=True)
-class _Installed:
-    owner: type
-    name: str
-    original: Any
-    replacement: Any
+class Patching(importlib.abc.MetaPathFinder):
+    """The patches of this process: installed at the first `start`, removed at the last `stop`.
 
-    def remove(self) -> bool:
-        """Put the original back; `False` if other code has replaced the method since."""
-        if vars(self.owner).get(self.name) is not self.replacement:
-            return False
-        setattr(self.owner, self.name, self.original)
-        return True
-
-
-class Patching:
-    """The patches of this process: installed at the first `start`, removed at the last `stop`."""
+    It is a finder too, which finds nothing itself: it patches a module as soon as it has been imported.
+    """
 
     def __init__(self, seams: Mapping[str, Seam]) -> None:
         self._seams = seams
         self._lock = threading.RLock()
         self._users = 0
-        self._installed: list[_Installed] = []
-        self._finder = _ImportWatcher(seams, self._patch_imported)
+        # Each with the original and the replacement.
+        self._installed: list[tuple[Patch, Any, Any]] = []
 
     def start(self) -> None:
         """Install the patches, unless they are installed already."""
@@ -77,60 +63,43 @@ class Patching:
             if self._users > 1:
                 return
             self._remove()
-            sys.meta_path.insert(0, self._finder)
+            sys.meta_path.insert(0, self)
             for name in self._seams:
-                module = sys.modules.get(name)
-                if module is not None:
-                    self._patch(name, module)
+                self._patch(name, sys.modules.get(name))
 
     def stop(self) -> None:
         """Remove the patches, unless another context still needs them."""
         with self._lock:
             self._users -= 1
             if not self._users:
-                sys.meta_path.remove(self._finder)
+                sys.meta_path.remove(self)
                 self._remove()
 
-    def _patch_imported(self, module: ModuleType) -> None:
-        with self._lock:
-            if self._users:
-                self._patch(module.__name__, module)
-
-    def _patch(self, name: str, module: ModuleType) -> None:
-        for patch in self._seams[name](module):
+    def _patch(self, name: str, module: ModuleType | None) -> None:
+        for patch in () if module is None else self._seams[name](module):
             original = vars(patch.owner).get(patch.name)
             # Ours may still be there, put back by a mock that ended after us.
-            is_ours = any(each.replacement is original for each in self._installed)
-            if callable(original) and not (is_ours or is_mock(original) or is_mock(patch.owner)):
+            is_ours = any(replacement is original for _, _, replacement in self._installed)
+            if callable(original) and not (is_ours or _is_mock(original) or _is_mock(patch.owner)):
                 replacement = functools.wraps(original)(patch.wrap(original))
-                self._installed.append(_Installed(patch.owner, patch.name, original, replacement))
+                self._installed.append((patch, original, replacement))
                 setattr(patch.owner, patch.name, replacement)
 
     def _remove(self) -> None:
-        # What cannot be removed now does nothing, and is tried again with the next start and stop.
-        self._installed = [each for each in self._installed if not each.remove()]
+        """Put the originals back; what other code has replaced since does nothing, and is tried again the next time."""
+        installed, self._installed = self._installed, []
+        for patch, original, replacement in installed:
+            if vars(patch.owner).get(patch.name) is replacement:
+                setattr(patch.owner, patch.name, original)
+            else:
+                self._installed.append((patch, original, replacement))
 
-
-class _ImportWatcher(importlib.abc.MetaPathFinder):
-    """Calls back as soon as a module of the table has been imported; finds nothing itself."""
-
-    def __init__(self, names: Iterable[str], imported: Callable[[ModuleType], None]) -> None:
-        self._names = frozenset(names)
-        self._imported = imported
-        self._searching = threading.local()
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        del path, target
-        if fullname not in self._names or getattr(self._searching, "name", None) == fullname:
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Let the other finders find a module of the table."""
+        if fullname not in self._seams:
             return None
-        self._searching.name = fullname
-        try:
-            # Asks all finders, and so this one again, which finds nothing then.
-            spec = importlib.util.find_spec(fullname)
-        finally:
-            self._searching.name = None
+        found = (each.find_spec(fullname, path, target) for each in sys.meta_path if each is not self)
+        spec = next((each for each in found if each is not None), None)
         if spec is not None and spec.loader is not None:
             self._watch(spec.loader)
         return spec
@@ -141,7 +110,9 @@ class _ImportWatcher(importlib.abc.MetaPathFinder):
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
             execute(module)
-            self._imported(module)
+            with self._lock:
+                if self._users:
+                    self._patch(module.__name__, module)
 
         loader.exec_module = exec_module
 
@@ -150,7 +121,7 @@ class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Handle a request of a sync client, its body read; `extensions["client"]` names the library."""
+        """Handle a request of a sync client, its body read."""
         ...
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
@@ -159,26 +130,14 @@ class Interceptor(Protocol):
 
 
 # The innermost last. A list of the process, since the clients of all threads and event loops belong to it.
-_interceptors: Final[list[Interceptor]] = []
+interceptors: Final[list[Interceptor]] = []
 _lets_pass: Final[ContextVar[bool]] = ContextVar("_lets_pass", default=False)
 
 
 def current_interceptor() -> Interceptor | None:
     """The interceptor of the calling thread or task; `None` if its requests go to the network."""
     # Another thread may end the last one meanwhile.
-    return None if _lets_pass.get() else next(iter(_interceptors[-1:]), None)
-
-
-@contextmanager
-def interceptor_entered(interceptor: Interceptor) -> Iterator[None]:
-    """Let all requests go to an interceptor, until a later one is entered; they may end in any order."""
-    _interceptors.append(interceptor)
-    try:
-        yield
-    finally:
-        # By identity: interceptors may define equality.
-        index = next(index for index in reversed(range(len(_interceptors))) if _interceptors[index] is interceptor)
-        del _interceptors[index]
+    return None if _lets_pass.get() else next(iter(interceptors[-1:]), None)
 
 
 @contextmanager

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import io
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator
 from http.client import HTTPConnection, HTTPSConnection
 from types import ModuleType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import httpx
 
@@ -19,17 +18,10 @@ from pytest_chatprompt.capture.clients.wire import (
     RawReply,
     build_request,
     join_url,
-    own_error,
     parse_request,
-    reply_file,
 )
 
-# Errors of httpx with those of urllib3.
-_CONNECT_ERRORS: Final[Mapping[type[Exception], str]] = {
-    httpx.ConnectError: "NewConnectionError",
-    httpx.ConnectTimeout: "ConnectTimeoutError",
-    httpx.PoolTimeout: "ConnectTimeoutError",
-}
+_READ_SIZE: Final = 2**16
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
@@ -61,45 +53,15 @@ def _wrap_connect(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
-    def putrequest(
-        self: Any, method: str, url: str, skip_host: bool = False, skip_accept_encoding: bool = False
-    ) -> None:
-        original(self, method, url, skip_host, skip_accept_encoding)
+    def putrequest(self: Any, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
         is_kept = self.sock is not None and not isinstance(self.sock, _CollectingSocket)
-        if is_kept and current_interceptor() is not None and _connects_as_usual(self):
+        # Replaced, or inherited from a class where it is.
+        connects_as_usual = hasattr(type(self).connect, "__wrapped__")
+        if is_kept and connects_as_usual and current_interceptor() is not None:
             self.sock = _CollectingSocket(self, self.sock)
 
     return putrequest
-
-
-def _connects_as_usual(connection: Any) -> bool:
-    # Replaced, or inherited from a class where it is.
-    return hasattr(type(connection).connect, "__wrapped__")
-
-
-def _library(connection: Any) -> ModuleType:
-    """The module that the connection connects by: `http.client` or `urllib3.connection`."""
-    owner = next(each for each in type(connection).__mro__ if "connect" in vars(each))
-    return sys.modules[owner.__module__]
-
-
-def _own_error(connection: Any, error: httpx.TransportError) -> Exception:
-    """Convert an error of httpx to that of the library: urllib3 tries again where it could not connect."""
-    name = _CONNECT_ERRORS.get(type(error), "")
-    own: Callable[[Any, str], Exception] | None = getattr(_library(connection), name, None)
-    return own_error(error) if own is None else own(connection, str(error))
-
-
-class _FailingFile(io.BytesIO):
-    """A reply that cannot be read."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__()
-        self._error = error
-
-    def readline(self, *_: Any) -> NoReturn:
-        """Raise the error, as the first that is read of a reply is a line."""
-        raise self._error
 
 
 class _CollectingSocket:
@@ -113,34 +75,34 @@ class _CollectingSocket:
     def sendall(self, data: Any) -> None:
         self._sent += data
 
-    def makefile(self, *arguments: Any, **options: Any) -> io.IOBase:
-        """Open the file that `HTTPResponse` reads: the reply, the socket to the network, or one that fails."""
-        try:
-            return self._open_reply(*arguments, **options)
-        except BaseException as error:
-            # Without a file, a response of Python 3.13 fails once more when it ends.
-            return _FailingFile(error)
+    def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
+        """Open the file that `HTTPResponse` reads.
 
-    def _open_reply(self, *arguments: Any, **options: Any) -> io.IOBase:
+        The interceptor is asked when it reads: without a file, a response of Python 3.13 fails once more when it ends.
+        """
         data = bytes(self._sent)
         self._sent.clear()
+        return io.BufferedReader(_PartsFile(self._receive(data)))
+
+    def _receive(self, data: bytes) -> Generator[bytes, None, None]:
+        """The bytes of the reply, or of the one from the network."""
+        request = self._request(data)
         interceptor = current_interceptor()
-        response = None
-        if interceptor is not None:
-            request = self._request(data)
-            try:
-                response = interceptor.handle(request)
-            except httpx.TransportError as error:
-                raise _own_error(self._connection, error) from error
+        response = None if interceptor is None else interceptor.handle(request)
         if response is None:
             real = self._connect()
             real.sendall(data)
-            file: io.IOBase = real.makefile(*arguments, **options)
-            return file
-        # The connection closes after this reply: another interceptor may have to get the next request.
-        reply = RawReply(response, request.method)
-        reply.close_connection()
-        return reply_file(reply)
+            # The file keeps the socket open where the connection lets go of it.
+            with real.makefile("rb", buffering=0) as file:
+                yield from iter(lambda: file.read(_READ_SIZE), b"")
+        else:
+            reply = RawReply(response, request.method)
+            # Another interceptor may have to get the next request.
+            reply.headers["Connection"] = "close"
+            try:
+                yield from reply.framed()
+            finally:
+                reply.close()
 
     def close(self) -> None:
         """Close the kept socket too: the connection will make a new one."""
@@ -162,8 +124,7 @@ class _CollectingSocket:
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
         url = join_url(scheme, host, port, target)
-        library = _library(connection).__name__.removesuffix(".connection")
-        return build_request(library, method, url, headers, content)
+        return build_request(method, url, headers, content)
 
     def _connect(self) -> Any:
         connection = self._connection
@@ -172,3 +133,41 @@ class _CollectingSocket:
             with let_pass():
                 connection.connect()
         return connection.sock
+
+
+class _PartsFile(io.RawIOBase):
+    """A file that takes the next part of a reply when it is read, and not earlier."""
+
+    def __init__(self, parts: Generator[bytes, None, None]) -> None:
+        self._parts = parts
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            while not self._rest:
+                self._rest = memoryview(next(self._parts))
+        except StopIteration:
+            return 0
+        except httpx.TransportError as error:
+            raise _own_error(error) from error
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self._parts.close()
+        super().close()
+
+
+def _own_error(error: httpx.TransportError) -> OSError:
+    """Convert an httpx transport error to the socket's `OSError`."""
+    if isinstance(error, httpx.TimeoutException):
+        return TimeoutError(str(error))
+    if isinstance(error, httpx.ConnectError):
+        return ConnectionRefusedError(str(error))
+    return ConnectionResetError(str(error))

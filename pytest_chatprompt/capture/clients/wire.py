@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import httpx
 
 from pytest_chatprompt.providers.http.client import parsed_url
 
-CLIENT_EXTENSION: Final = "client"
 
-Headers = Iterable[tuple[bytes, bytes]]
-
-
-def build_request(  # noqa: PLR0913, PLR0917 - what a request has
-    client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
-) -> httpx.Request:
+def build_request(method: str, url: str, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> httpx.Request:
     """Build the request that the interceptor gets, its body whole; no header is added."""
-    stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
-    all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
-    request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
+    stream = httpx.ByteStream(content)
+    request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream)
     request.read()
     return request
 
@@ -42,17 +35,13 @@ _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class RawReply:
-    """An HTTP response as the bytes that a server would send.
-
-    Attributes:
-        headers: with the length that the body really has.
-        body: the whole body; `None` if it is a stream.
-    """
+    """An HTTP response as the bytes that a server would send; `body` is `None` if it is a stream."""
 
     def __init__(self, response: httpx.Response, method: str) -> None:
         self.status = response.status_code
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
-        self.headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
+        self.headers = httpx.Headers(response.headers.raw)
+        self.headers.pop("transfer-encoding", None)
         self.body: bytes | None = None
         self._response = response
         if method == "HEAD" or self.status in _NO_BODY:
@@ -61,35 +50,28 @@ class RawReply:
             self._set_body(b"".join(response.stream))
         elif response.is_stream_consumed:
             # It was read before, and only its decoded content is left.
-            self._drop_headers(b"content-encoding")
+            self.headers.pop("content-encoding", None)
             self._set_body(response.content)
 
     def _set_body(self, body: bytes) -> None:
         self.body = body
-        length = (b"Content-Length", str(len(body)).encode("ascii"))
-        if not any(name.lower() == b"content-length" and value == length[1] for name, value in self.headers):
-            self._drop_headers(b"content-length")
-            self.headers.append(length)
-
-    def close_connection(self) -> None:
-        """Ask the client to send its next request on a connection of its own."""
-        self._drop_headers(b"connection")
-        self.headers.append((b"Connection", b"close"))
-
-    def _drop_headers(self, name: bytes) -> None:
-        self.headers = [each for each in self.headers if each[0].lower() != name]
+        if self.headers.get("content-length") != str(len(body)):
+            self.headers["Content-Length"] = str(len(body))
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts of a stream, as they come; a `TypeError` if it is async."""
+        """The parts of the body, those of a stream as they come; a `TypeError` if it is async."""
         stream = self._response.stream
-        if not isinstance(stream, httpx.SyncByteStream):
+        if self.body is not None:
+            yield self.body
+        elif isinstance(stream, httpx.SyncByteStream):
+            yield from stream
+        else:
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
-        yield from stream
 
     async def async_chunks(self) -> AsyncIterator[bytes]:
-        """The parts of a stream, as they come; of a sync one too."""
+        """The parts of the body, those of a stream as they come; of a sync one too."""
         stream = self._response.stream
-        if isinstance(stream, httpx.AsyncByteStream):
+        if self.body is None and isinstance(stream, httpx.AsyncByteStream):
             async for chunk in stream:
                 yield chunk
         else:
@@ -110,19 +92,19 @@ class RawReply:
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
-        headers = [*self.headers, *([(b"Transfer-Encoding", b"chunked")] if self._is_chunked else [])]
+        headers = [*self.headers.raw, *([(b"Transfer-Encoding", b"chunked")] if self._is_chunked else [])]
         lines = [b"HTTP/1.1 %d %s" % (self.status, self.reason), *(b"%s: %s" % header for header in headers)]
         return b"\r\n".join([*lines, b"", b""])
 
     def framed(self) -> Iterator[bytes]:
         """The whole reply, as HTTP/1.1; parts may be empty."""
         yield self.head()
-        for chunk in self.chunks() if self.body is None else (self.body,):
+        for chunk in self.chunks():
             yield self._frame(chunk)
         yield _LAST_CHUNK if self._is_chunked else b""
 
     async def async_framed(self) -> AsyncIterator[bytes]:
-        """A reply that is a stream, as HTTP/1.1."""
+        """The whole reply, as HTTP/1.1, for async clients."""
         yield self.head()
         async for chunk in self.async_chunks():
             yield self._frame(chunk)
@@ -130,7 +112,7 @@ class RawReply:
 
     @property
     def _is_chunked(self) -> bool:
-        return self.body is None and all(name.lower() != b"content-length" for name, _ in self.headers)
+        return self.body is None and "content-length" not in self.headers
 
     def _frame(self, chunk: bytes) -> bytes:
         return b"%x\r\n%s\r\n" % (len(chunk), chunk) if chunk and self._is_chunked else chunk
@@ -166,52 +148,10 @@ def unchunked(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
         pass
 
 
-def reply_file(reply: RawReply) -> io.BufferedReader:
-    """A file to read a reply from, as it would come from a socket."""
-    if reply.body is not None:
-        # There is nothing to wait for, and bytes are read faster.
-        reply.close()
-        return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
-    return io.BufferedReader(_ReplyFile(reply))
-
-
-class _ReplyFile(io.RawIOBase):
-    """A file that takes the next part of a reply when it is read, and not earlier."""
-
-    def __init__(self, reply: RawReply) -> None:
-        self._reply = reply
-        self._parts = reply.framed()
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            try:
-                self._rest = next(self._parts)
-            except StopIteration:
-                return 0
-            except httpx.TransportError as error:
-                raise own_error(error) from error
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        if not self.closed:
-            with suppress(ValueError):
-                # The generator is running: closed from within.
-                self._parts.close()  # type: ignore[attr-defined]
-            self._reply.close()
-        super().close()
-
-
-def own_error(error: httpx.TransportError) -> OSError:
-    """Convert an httpx transport error to the socket's `OSError`."""
-    if isinstance(error, httpx.TimeoutException):
-        return TimeoutError(str(error))
-    if isinstance(error, httpx.ConnectError):
-        return ConnectionRefusedError(str(error))
-    return ConnectionResetError(str(error))
+@contextmanager
+def converted_errors(convert: Callable[[httpx.TransportError], Exception]) -> Iterator[None]:
+    """Convert errors of httpx to those of a library, which its callers recognise."""
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise convert(error) from error

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import httpx
 
 from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
-from pytest_chatprompt.apis.table import chat_providers, find_api
+from pytest_chatprompt.apis.table import find_api, provider_of
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing, with_latency
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
@@ -29,9 +29,10 @@ class ModelAnswer(NamedTuple):
 def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
     """What became of each request to an API of a model, in the order of the requests."""
     answers = []
-    for request, entry in tuple(recording.requests):
-        api = find_offline_api(request)
-        if api is not None:
+    for entry in recording.entries():
+        request = entry.http_request
+        api = None if request is None else find_offline_api(request)
+        if request is not None and api is not None:
             response = None if entry.exchange is None else _read(api, request, entry.exchange)
             answers.append(ModelAnswer(response, entry.replayed is not None))
     return answers
@@ -53,17 +54,13 @@ def summed(amounts: Sequence[float | None]) -> float | None:
     return None if None in amounts else math.fsum(filter(None, amounts))
 
 
-def request_seconds(recording: OpenRecording | None, measured: float) -> float:
-    """How long the requests to models took, of a provider of one's own that took this long."""
-    answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
+def with_usage(response: ProviderResponse, recording: OpenRecording, measured_seconds: float) -> ProviderResponse:
+    """The response of a provider of one's own, with what its requests took and used where it does not say it itself."""
+    answers = [each.response for each in model_answers(recording) if each.response]
     seconds = summed([answer.latency_seconds for answer in answers]) if answers else None
     # Requests that are sent at once take no longer than all of it.
-    return measured if seconds is None else min(seconds, measured)
-
-
-def with_usage(response: ProviderResponse, recording: OpenRecording | None) -> ProviderResponse:
-    """The response of a provider of one's own, with what its requests used where it does not say that itself."""
-    answers = [] if recording is None else [each.response for each in model_answers(recording) if each.response]
+    seconds = measured_seconds if seconds is None else min(seconds, measured_seconds)
+    response = with_latency(response, recording, seconds)
     if not answers or response.usage != TokenUsage() or response.cost_usd is not None:
         return response
     cost = summed([answer.cost_usd for answer in answers])
@@ -78,7 +75,8 @@ def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> Provi
     # It may be cut off, or no such reply.
     with suppress(LookupError, TypeError, AttributeError, ValueError):
         body = _body(api, reply)
-        response = _reader(api).read_reply(body)
+        provider = provider_of(api.name)
+        response = (api if provider is None else provider()).read_reply(body)
     billing, usage, said = find_billing(request), response.usage, body if isinstance(body, Mapping) else {}
     if usage.input_tokens is not None and not isinstance(api, ChatAPI):
         # Embeddings have no output.
@@ -103,9 +101,3 @@ def _data(events: Any) -> Iterator[Any]:
             yield {event["headers"][":event-type"]: event["data"]}
         elif isinstance(event.get("data", event), Mapping):
             yield event.get("data", event)
-
-
-def _reader(api: ModelAPI) -> Any:
-    """What reads the replies of an API: the provider that sends to it, else the API."""
-    classes: tuple[Any, ...] = chat_providers()
-    return next((provider() for provider in classes if provider.offline_api == api.name), api)

@@ -8,6 +8,8 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,23 +40,27 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
 
 
+@dataclass(eq=False)
 class RecordingEntry:
     """A request with its reply, which was recorded earlier or is about to come.
 
     Attributes:
-        replayed: what was recorded earlier; `None` if the request is sent.
         exchange: the request with its reply; `None` until the reply is there.
+        http_request: that of a client; `None` for what is sent otherwise, and for built-in providers.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
+        pay: spends what the request has cost, by its reply, or by how much came where no whole reply did.
     """
 
-    def __init__(self, request: RecordedRequest, replayed: RecordedExchange | None = None) -> None:
-        self.replayed = self.exchange = replayed
-        self.is_repeated = False
-        self._request = request
-        self._started_at = time.monotonic()
-        self._billing: Billing | None = None
-        self._reservation: Reservation | None = None
-        self._sent_bytes = 0
+    request: RecordedRequest
+    replayed: RecordedExchange | None = None
+    http_request: httpx.Request | None = None
+    exchange: RecordedExchange | None = field(init=False)
+    is_repeated: bool = field(init=False, default=False)
+    pay: Callable[[RecordedReply | None, int], None] = field(init=False, default=lambda *_: None)
+    _started_at: float = field(init=False, default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.exchange = self.replayed
 
     @property
     def replayed_reply(self) -> RecordedReply | None:
@@ -63,38 +69,37 @@ class RecordingEntry:
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
         """Reserve a part of the budget of the run for the request, which is about to be sent."""
-        self._billing = None if budget is None else billing_of(request)
-        if budget is not None and self._billing is not None:
-            self._sent_bytes = len(request.content)
+        # A built-in provider meters what it sends where it knows the budget.
+        is_metered = PROVIDER_EXTENSION in request.extensions and current_context().budget is not None
+        billing = None if budget is None or is_metered else find_billing(request)
+        if budget is not None and billing is not None:
             # Its own thread may be the one that ends those in flight.
-            self._reservation = budget.reserve(self._billing)
-
-    def fail(self, size: int = 0) -> None:
-        """Note that no whole reply came; nothing of it if it never began, so that it has cost nothing."""
-        self._pay(None, size)
+            self.pay = partial(_pay, budget.reserve(billing), billing, len(request.content))
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply, of which the body is what was read, into its place in the recording."""
         reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
         seconds = rounded(time.monotonic() - self._started_at)
-        self.exchange = RecordedExchange(request=self._request, reply=reply, latency_seconds=seconds)
-        self._pay(reply, len(body))
-
-    def _pay(self, reply: RecordedReply | None, size: int) -> None:
-        """Spend what the request has cost: nothing if the API was not reached, or replied with an error."""
-        if self._reservation is None or self._billing is None:
-            return
-        if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not size:
-            self._reservation.release()
-            return
-        usage = read_usage({} if reply is None else reply.content)
-        if usage.input_tokens is None:
-            usage = TokenUsage(input_tokens=estimate_tokens(self._sent_bytes), output_tokens=estimate_tokens(size))
-        # Embeddings have no output.
-        usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
-        self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
+        self.exchange = RecordedExchange(request=self.request, reply=reply, latency_seconds=seconds)
+        self.pay(reply, len(body))
 
 
+def _pay(
+    reservation: Reservation, billing: Billing, sent_bytes: int, reply: RecordedReply | None, received_bytes: int
+) -> None:
+    """Spend what a request has cost: nothing if the API was not reached, or replied with an error."""
+    if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not received_bytes:
+        reservation.settle(None)
+        return
+    usage = read_usage({} if reply is None else reply.content)
+    if usage.input_tokens is None:
+        usage = TokenUsage(input_tokens=estimate_tokens(sent_bytes), output_tokens=estimate_tokens(received_bytes))
+    # Embeddings have no output.
+    usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
+    reservation.settle(billing.cost_usd(usage) or 0.0)
+
+
+@dataclass(eq=False)
 class OpenRecording:
     """The recording of one test, or of one answer of a repeated case.
 
@@ -104,40 +109,33 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
+        others: the recorded answers of a repeated case with other numbers.
+        is_kept: whether replies are recorded, or only seen.
 
     Attributes:
-        is_kept: whether replies are recorded, or only seen.
-        requests: those of clients, each with what was replayed or where its reply comes, in order.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a fact of its own
-        self,
-        recorded: Iterable[RecordedExchange] = (),
-        *,
-        sends: bool,
-        mask: Mask = lambda data: data,
-        base_url: Any = None,
-        describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}",
-        others: tuple[RecordedExchange, ...] = (),
-        is_kept: bool = True,
-    ) -> None:
-        self.sends = sends
-        self.is_kept = is_kept
-        self.requests: list[tuple[httpx.Request, RecordingEntry]] = []
-        self.others = others
-        self.base_url = base_url
-        self._mask = mask
-        self._describe_missing = describe_missing
-        # By the hash of the request, and whether it has the reply to that or the answer of an agent.
-        self._waiting: dict[tuple[str, bool], deque[RecordedExchange]] = defaultdict(deque)
-        self.budget: Budget | None = None
+    recorded: InitVar[Iterable[RecordedExchange]] = ()
+    _: KW_ONLY
+    sends: bool
+    mask: Mask = lambda data: data
+    base_url: Any = None
+    describe_missing: Callable[[SentRequest], str] = lambda sent: f"nothing is recorded for {sent.endpoint}"
+    others: tuple[RecordedExchange, ...] = ()
+    is_kept: bool = True
+    budget: Budget | None = None
+    # By the hash of the request, and whether it has the reply to that or the answer of an agent.
+    _waiting: dict[tuple[str, bool], deque[RecordedExchange]] = field(init=False)
+    # What was replayed or sent, in the order of the requests.
+    _entries: list[RecordingEntry] = field(init=False, default_factory=list)
+    _parts: list[OpenRecording] = field(init=False, default_factory=list)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def __post_init__(self, recorded: Iterable[RecordedExchange]) -> None:
+        self._waiting = defaultdict(deque)
         for exchange in recorded:
             self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
-        # What was replayed or sent, in the order of the requests.
-        self._entries: list[RecordingEntry] = []
-        self._parts: list[OpenRecording] = []
-        self._lock = threading.RLock()
 
     def part(self, base_url: Any = None) -> OpenRecording:
         """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
@@ -146,37 +144,26 @@ class OpenRecording:
         """
         part = copy.copy(self)
         part.base_url, part._entries, part._parts = base_url, [], []
-        with self._lock:
-            self._parts.append(part)
+        self._parts.append(part)
         return part
 
-    def read_request(self, request: httpx.Request) -> SentRequest:
-        """A request as it is hashed and recorded."""
-        return SentRequest.from_httpx(request, self.base_url)
-
     def take(self, sent: SentRequest, request: httpx.Request | None = None) -> RecordingEntry:
-        """Take the recorded reply to a request, or else a place for the reply that is about to come.
-
-        The `request` of a client is noted in `requests`.
-        """
-        recorded = recorded_request(sent, self._mask)
+        """Take the recorded reply to a request, or else a place for the reply that is about to come."""
+        recorded = recorded_request(sent, self.mask)
         with self._lock:
             waiting = self._waiting.get((recorded.sha256, True))
             if not (waiting or self.sends):
-                raise ReplayError(self._describe_missing(sent))
-            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None)
+                raise ReplayError(self.describe_missing(sent))
+            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None, request)
             self._entries.append(entry)
-            if request is not None:
-                self.requests.append((request, entry))
         return entry
 
     def take_response(self, sha256: str) -> RecordedExchange | None:
         """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none."""
         with self._lock:
             waiting = self._waiting.get((sha256, False))
-            if not waiting:
-                return None
-            exchange = waiting.popleft()
+            exchange = waiting.popleft() if waiting else None
+        if exchange is not None:
             self._entries.append(RecordingEntry(exchange.request, exchange))
         return exchange
 
@@ -184,23 +171,21 @@ class OpenRecording:
         """Keep the new answer of what sends no HTTP requests of its own."""
         entry = RecordingEntry(exchange.request)
         entry.exchange = exchange
-        with self._lock:
-            self._entries.append(entry)
+        self._entries.append(entry)
 
     def forget_new(self) -> None:
         """Do not record the replies that were taken so far."""
-        with self._lock:
-            for entry in self._entries:
-                if entry.replayed is None:
-                    entry.exchange, entry.is_repeated = None, True
+        for entry in self._entries:
+            if entry.replayed is None:
+                entry.exchange, entry.is_repeated = None, True
 
-    def _all_entries(self) -> list[RecordingEntry]:
-        with self._lock:
-            return [*self._entries, *(entry for part in self._parts for entry in part._all_entries())]
+    def entries(self) -> list[RecordingEntry]:
+        """What was replayed or sent, answered or not."""
+        return [*self._entries, *(entry for part in self._parts for entry in part.entries())]
 
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
-        return tuple(entry.exchange for entry in self._all_entries() if entry.exchange is not None)
+        return tuple(entry.exchange for entry in self.entries() if entry.exchange is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
         """The recorded exchanges that no request asked for."""
@@ -210,17 +195,17 @@ class OpenRecording:
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
         """The exchanges that were replayed."""
-        return tuple(entry.replayed for entry in self._all_entries() if entry.replayed is not None)
+        return tuple(entry.replayed for entry in self.entries() if entry.replayed is not None)
 
     @property
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
-        return sum(entry.exchange is None and not entry.is_repeated for entry in self._all_entries())
+        return sum(entry.exchange is None and not entry.is_repeated for entry in self.entries())
 
     @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
-        return sum(entry.replayed is None for entry in self._all_entries())
+        return sum(entry.replayed is None for entry in self.entries())
 
 
 # SDKs wait that long by default.
@@ -230,6 +215,8 @@ _LIMITS: Final = httpx.Limits(max_keepalive_connections=0)
 # What httpx decodes without further packages.
 _ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
 _CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
+# The body goes on decoded, and its length is set where it is framed.
+_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 
 
 def send(request: httpx.Request) -> httpx.Response:
@@ -237,49 +224,50 @@ def send(request: httpx.Request) -> httpx.Response:
 
     Certificates and proxies are those of the environment: what else its client has is not known here.
     """
-    client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    client = httpx.Client(verify=trusted_certificates(), limits=_LIMITS)
     with let_pass():
         return client.send(_copy(request), stream=True)
 
 
 async def send_async(request: httpx.Request) -> httpx.Response:
     """Send a request of an async client on, in its event loop; see `send`."""
-    client = httpx.AsyncClient(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    client = httpx.AsyncClient(verify=trusted_certificates(), limits=_LIMITS)
     with let_pass():
         return await client.send(_copy(request), stream=True)
 
 
 def _copy(request: httpx.Request) -> httpx.Request:
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
-    timeout = request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())
     return httpx.Request(
         request.method,
         request.url,
         headers=[*headers, _ACCEPT_ENCODING],
         content=request.content,
-        extensions={"timeout": timeout},
+        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())},
     )
 
 
 async def replay_or_send(recording: OpenRecording, request: httpx.Request, send: Send) -> httpx.Response:
     """Answer a request, whose body has been read; `send` gives a response whose stream is not read yet."""
-    entry = recording.take(recording.read_request(request), request)
+    entry = recording.take(SentRequest.from_httpx(request, recording.base_url), request)
     if entry.replayed_reply is not None:
         return entry.replayed_reply.to_response(request)
     entry.meter(recording.budget, request)
     try:
         response = await awaited(send(request))
     except BaseException:
-        entry.fail()
+        entry.pay(None, 0)
         raise
-    return _forwarded(request, response, entry)
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
+    stream = _RecordingStream(response, entry)
+    return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
 
 def replay_or_post(
     recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
 ) -> httpx.Response:
     """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass."""
-    entry = recording.take(recording.read_request(request))
+    entry = recording.take(SentRequest.from_httpx(request, recording.base_url))
     if entry.replayed_reply is not None:
         return entry.replayed_reply.to_response(request)
     response = post()
@@ -304,106 +292,82 @@ def with_latency(
     return response.model_copy(update={"latency_seconds": seconds}) if response.is_awaited else response
 
 
-# The body goes on decoded, and its length is set where it is framed.
-_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-_LAST_EVENT: Final = b"data: [DONE]"
-
-
-def _forwarded(request: httpx.Request, response: httpx.Response, entry: RecordingEntry) -> httpx.Response:
-    """A response that is recorded while its client reads it."""
-    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
-    stream = _RecordingStream(response, entry)
-    return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
-
-
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
 
     def __init__(self, response: httpx.Response, entry: RecordingEntry) -> None:
         self._response = response
         self._entry = entry
-        self._chunks: list[bytes] = []
+        self._body = bytearray()
         self._size = 0
-        # It broke off, or is too long.
-        self._is_broken = False
+        self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
-        with self._dropped_if_broken():
+        with self._ended():
             for chunk in self._response.iter_bytes():
                 yield self._add(chunk)
-        self._finish(is_complete=True)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._dropped_if_broken():
+        with self._ended():
             async for chunk in self._response.aiter_bytes():
                 yield self._add(chunk)
-        self._finish(is_complete=True)
 
     def close(self) -> None:
-        self._finish(is_complete=False)
+        self._end(is_complete=False)
         self._response.close()
 
     async def aclose(self) -> None:
-        self._finish(is_complete=False)
+        self._end(is_complete=False)
         await self._response.aclose()
 
     @contextmanager
-    def _dropped_if_broken(self) -> Iterator[None]:
+    def _ended(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
         try:
             yield
         except Exception:
-            self._is_broken = True
-            self._entry.fail(self._size or 1)
+            self._end(is_complete=False, is_broken=True)
             raise
+        self._end(is_complete=True)
 
     def _add(self, chunk: bytes) -> bytes:
         self._size += len(chunk)
+        self._body += chunk
         if self._size > MAX_REPLY_BYTES:
-            self._is_broken = True
-            self._chunks.clear()
-        else:
-            self._chunks.append(chunk)
+            self._body.clear()
         return chunk
 
-    def _finish(self, *, is_complete: bool) -> None:
-        """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
-        if self._entry.exchange is not None:
+    def _end(self, *, is_complete: bool, is_broken: bool = False) -> None:
+        """Record the body; the first call counts. A body that was not read at all is not recorded."""
+        if self._is_over:
             return
-        if self._is_broken or not (is_complete or self._chunks):
-            self._entry.fail(self._size or 1)
+        self._is_over = True
+        if is_broken or self._size > MAX_REPLY_BYTES or not (is_complete or self._size):
+            self._entry.pay(None, self._size or 1)
             return
-        body = b"".join(self._chunks)
         # OpenAI's SDK reads no further than this, which is the end.
-        is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
+        is_complete = is_complete or self._body.rstrip().endswith(b"data: [DONE]")
         content_type = self._response.headers.get("content-type", "")
-        self._entry.finish(self._response.status_code, content_type, body, is_complete=is_complete)
-
-
-def billing_of(request: httpx.Request) -> Billing | None:
-    """`find_billing` for what is metered here: a built-in provider meters what it sends where it knows the budget."""
-    is_metered = PROVIDER_EXTENSION in request.extensions and current_context().budget is not None
-    return None if is_metered else find_billing(request)
+        self._entry.finish(self._response.status_code, content_type, bytes(self._body), is_complete=is_complete)
 
 
 def find_billing(request: httpx.Request) -> Billing | None:
     """Who bills a request, and for what model; `None` if it is to no known API of a model."""
     # Most live runs send nothing but what is metered elsewhere.
     from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415
+    from pytest_chatprompt.apis.table import provider_of  # noqa: PLC0415
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
 
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
-    api = find_offline_api(request)
+    api: Any = find_offline_api(request)
     if api is None:
         return None
     model = ModelRequest.from_httpx(request).model
-    if sender is not None:
-        account, vendor = sender.vendor, sender.price_vendor
-    else:
-        account, vendor = getattr(api, "name", ""), getattr(api, "price_vendor", "")
+    account = api.name if sender is None else sender.vendor
+    vendor = (sender or provider_of(api.name) or api).price_vendor
     return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
 
 
 def billing_of_sent(sent: SentRequest) -> Billing | None:
-    """`billing_of` for a request as tests and snapshots see it."""
-    return billing_of(httpx.Request("POST", sent.url, json=read_body(sent.body)))
+    """`find_billing` for a request as tests and snapshots see it."""
+    return find_billing(httpx.Request("POST", sent.url, json=read_body(sent.body)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,16 +22,10 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.text.json_data import parse_json
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
-_EVENT_END: Final = "\n\n"
 
 
 class EventFormat(NamedTuple):
-    """How a kind of stream writes its events.
-
-    Args:
-        read: gives the events of a body; raises `ValueError` if it is not such a stream.
-        write: gives the bytes of one event.
-    """
+    """How a kind of stream is read, with a `ValueError` if a body is none, and how each event is written again."""
 
     read: Callable[[bytes], list[Any]]
     write: Callable[[Any], bytes]
@@ -40,21 +33,11 @@ class EventFormat(NamedTuple):
 
 def event_format(content_type: str) -> EventFormat | None:
     """The format of a stream by its media type; `None` if that is not a stream."""
-    return _FORMATS.get(content_type.partition(";")[0].strip().lower())
+    return _FORMATS.get(_media_type(content_type))
 
 
-def parse_exact_json(text: str) -> Any:
-    """Parse JSON that stays the same when it is written again."""
-    return parse_json(text, parse_constant=_refuse, parse_float=_finite)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
-
-
-def _refuse(number: str) -> Any:
-    raise ValueError(f"JSON cannot write {number}")
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 # --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
@@ -62,7 +45,7 @@ def _refuse(number: str) -> Any:
 
 def _read_server_sent_events(body: bytes) -> list[Any]:
     text = _LINE_BREAK.sub("\n", body.decode().removeprefix("\ufeff"))
-    return [_read_fields(block) for block in text.split(_EVENT_END) if block.strip("\n")]
+    return [_read_fields(block) for block in text.split("\n\n") if block.strip("\n")]
 
 
 def _read_fields(block: str) -> dict[str, Any]:
@@ -76,7 +59,7 @@ def _read_fields(block: str) -> dict[str, Any]:
     if event.get("data", "").startswith(("{", "[")):
         # Text that only looks like it, such as OpenAI's `[DONE]`, stays text.
         with suppress(ValueError):
-            event["data"] = parse_exact_json(event["data"])
+            event["data"] = parse_json(event["data"])
     return event
 
 
@@ -93,11 +76,7 @@ def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
 
 def _read_json_lines(body: bytes) -> list[Any]:
     # Not by `splitlines`: JSON may hold other separators of lines as they are.
-    return [parse_exact_json(line) for line in body.decode().split("\n") if line.strip()]
-
-
-def _write_json_line(event: Any) -> bytes:
-    return json_bytes(event) + b"\n"
+    return [parse_json(line) for line in body.decode().split("\n") if line.strip()]
 
 
 # --- AWS event streams, as Bedrock streams
@@ -109,10 +88,10 @@ def _read_aws_events(body: bytes) -> list[Any]:
 
 def _read_payload(payload: bytes) -> Any:
     """The JSON data of an event; Bedrock's `InvokeModelWithResponseStream` has that of the model in base64 within."""
-    data = parse_exact_json(payload.decode())
+    data = parse_json(payload.decode())
     if isinstance(data, dict) and isinstance(data.get("bytes"), str):
         with suppress(ValueError):
-            inner = parse_exact_json(base64.b64decode(data["bytes"], validate=True).decode())
+            inner = parse_json(base64.b64decode(data["bytes"], validate=True).decode())
             # Other data would not be told from text when it is written.
             data["bytes"] = inner if isinstance(inner, dict) else data["bytes"]
     return data
@@ -129,7 +108,7 @@ _FORMATS: Final[Mapping[str, EventFormat]] = {
     "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
     **dict.fromkeys(
         ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"),
-        EventFormat(_read_json_lines, _write_json_line),
+        EventFormat(_read_json_lines, lambda event: json_bytes(event) + b"\n"),
     ),
     "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
 }
@@ -144,17 +123,18 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
     """The content that a recording keeps: one of the keys `body`, `events`, `text` and `base64`."""
-    if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
-        return _text_or_base64(body)
-    try:
-        if body and (stream := event_format(content_type)) is not None:
-            return {"events": _check_text(stream.read(body))}
-        if body and _is_json(content_type):
-            return {"body": _check_text(parse_exact_json(body.decode()))}
-    except (ValueError, RecursionError):
-        # It is not what the API says that it is.
-        pass
-    return _text_or_base64(body)
+    media_type = _media_type(content_type)
+    if body and sum(map(body.count, _PART_MARKS)) <= _MAX_PARTS:
+        # It may not be what the API says that it is.
+        with suppress(ValueError, RecursionError):
+            if media_type in _FORMATS:
+                return {"events": _check_text(_FORMATS[media_type].read(body))}
+            # JSON, if it says so, or says nothing.
+            if media_type in ("", "application/json") or media_type.endswith("+json"):
+                return {"body": _check_text(parse_json(body.decode()))}
+    with suppress(UnicodeDecodeError):
+        return {"text": body.decode()}
+    return {"base64": base64.b64encode(body).decode("ascii")}
 
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
@@ -171,23 +151,10 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     return [str(content.get("text", "")).encode(errors="surrogatepass")]
 
 
-def _text_or_base64(body: bytes) -> dict[str, Any]:
-    try:
-        return {"text": body.decode()}
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode("ascii")}
-
-
 def _check_text(data: Any) -> Any:
-    """Return JSON data if YAML can hold it."""
-    json.dumps(data, ensure_ascii=False).encode()
+    """Return JSON data if YAML can hold it, and JSON can be written of it again."""
+    json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     return data
-
-
-def _is_json(content_type: str) -> bool:
-    """Whether a body may be JSON: if it says so, or says nothing."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    return media_type in ("", "application/json") or media_type.endswith("+json")
 
 
 _LATENCY_DIGITS: Final = 3
@@ -202,14 +169,7 @@ class _Data(BaseModel):
 
 
 class RecordedRequest(_Data):
-    """A request that was answered.
-
-    Attributes:
-        endpoint: as in a snapshot; `None` for an agent or a plain function.
-        headers: as in a snapshot; empty for none.
-        sha256: the hash of endpoint, body and headers, or of all that was sent, as hexadecimal digits.
-        body: the masked body, where no snapshot has it.
-    """
+    """A request that was answered, masked as in a snapshot; of an agent or a plain function it has the hash alone."""
 
     endpoint: str | None = None
     headers: dict[str, str] = {}
@@ -227,16 +187,7 @@ class RecordedRequest(_Data):
 
 
 class RecordedReply(_Data):
-    """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has exactly one.
-
-    Attributes:
-        content_type: as the API sent it; `""` for none.
-        is_complete: whether it was read to its end.
-        body: JSON data.
-        events: those of a stream, in the format of its media type.
-        text: text that is not JSON.
-        base64: anything else.
-    """
+    """The reply to an HTTP request: of `body` (JSON), `events` (a stream), `text` and `base64` it has exactly one."""
 
     status: int
     content_type: str = ""
@@ -260,10 +211,8 @@ class RecordedReply(_Data):
     @classmethod
     def of(cls, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> RecordedReply:
         """Record a reply."""
-        content = read_content(body, content_type)
-        if not is_complete:
-            content["is_complete"] = False
-        return cls(status=status, content_type=content_type, **content)
+        said: dict[str, Any] = {} if is_complete else {"is_complete": False}
+        return cls(status=status, content_type=content_type, **read_content(body, content_type), **said)
 
     def to_response(self, request: httpx.Request) -> httpx.Response:
         """Make the reply again: a stream as a stream, event by event."""
@@ -272,11 +221,10 @@ class RecordedReply(_Data):
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             # Somebody has edited it.
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
-        fields = {"content-type": self.content_type} if self.content_type else {}
         is_stream = "events" in self.model_fields_set or not self.is_complete
         return httpx.Response(
             self.status,
-            headers=httpx.Headers(fields, encoding="utf-8"),
+            headers=httpx.Headers({"content-type": self.content_type} if self.content_type else {}, encoding="utf-8"),
             content=None if is_stream else b"".join(chunks),
             stream=ReplyStream(lambda: self._stream(chunks)) if is_stream else None,
             request=request,
@@ -303,14 +251,9 @@ class RecordedResponse(_Data):
 
 
 class RecordedExchange(_Data):
-    """A request that was answered, with its HTTP reply, or the response of an agent or a plain function.
+    """A request that was answered, with its HTTP reply, or the response of an agent or a plain function."""
 
-    Attributes:
-        repeat: which of the answers of a repeated case it belongs to, from 1.
-        response: what an agent answered.
-        latency_seconds: from the request to the last byte of the reply.
-    """
-
+    # Which of the answers of a repeated case it belongs to.
     repeat: Annotated[int, Field(ge=1)] = 1
     request: RecordedRequest
     reply: RecordedReply | None = None
@@ -338,11 +281,10 @@ def data_sha256(data: Any) -> str:
 def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
     """A request as a recording keeps it, masked."""
     body = mask(sent.body)
-    if not sent.headers:
-        return RecordedRequest(endpoint=sent.endpoint, sha256=request_sha256(sent.endpoint, body), body=body)
-    headers = mask(dict(sent.headers))
+    headers = mask(dict(sent.headers)) if sent.headers else {}
+    given: dict[str, Any] = {"headers": headers} if headers else {}
     sha256 = request_sha256(sent.endpoint, body, headers)
-    return RecordedRequest(endpoint=sent.endpoint, headers=headers, sha256=sha256, body=body)
+    return RecordedRequest(endpoint=sent.endpoint, sha256=sha256, body=body, **given)
 
 
 def rounded(seconds: float) -> float:

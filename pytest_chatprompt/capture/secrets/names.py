@@ -8,20 +8,17 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import parse_qsl, unquote
 
 
 class SecretKind(Enum):
-    """What a name says of the value that it belongs to.
+    """What a name says of the value that it belongs to."""
 
-    Attributes:
-        PHRASE: a password or the like, which may consist of several words.
-        KEY: a key for an API or the like, which never consists of words alone.
-        UNCERTAIN: a key of some sort, or something else; the name has several meanings, as `code` and `key` have.
-    """
-
+    # A password or the like, which may consist of several words.
     PHRASE = auto()
+    # A key for an API or the like, which never consists of words alone.
     KEY = auto()
+    # A key of some sort, or a name of something, which may consist of words and numbers.
     UNCERTAIN = auto()
 
 
@@ -34,9 +31,7 @@ _PHRASES: Final = _set(
     "pass passcode password passwords passwd passphrase pw pwd secret secrets token tokens credential credentials creds"
 )
 # Written in one word with what it belongs to: PGPASSWORD, SSHPASS, authtoken.
-_PHRASE_ENDING: Final = re.compile(
-    r".+(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?)|(?:ssh|db|my)pass"
-)
+_PHRASE_ENDING: Final = re.compile(r".+(?:passw(?:or)?ds?|passphrase|secrets?|tokens?|credentials?)|(?:ssh|db|my)pass")
 _KEYS: Final = _set("apikey apikeys pat pats auth authorization sig signature sas jwt bearer cookie")
 _KEY_ENDING: Final = re.compile(r".*(?:api|access|secret|private|account|subscription|auth)keys?")
 _CERTAIN_IN_BODIES: Final = (_PHRASES - {"pass", "token", "tokens"}) | {"apikey", "apikeys", "authorization"}
@@ -81,7 +76,6 @@ _QUALIFIERS: Final = _set(
 )
 # The shell's names of the working folder; and what is too general.
 _OTHER_NAMES: Final = _set("PWD OLDPWD keys tokens KEYS TOKENS")
-_UNCERTAIN_IN_BODIES: Final = "code"
 
 
 def _words(name: str) -> list[str]:
@@ -103,13 +97,13 @@ def kind_of_variable(name: str) -> SecretKind | None:
     words = _words(name)
     if not words or words[-1] in _ABOUT_SECRETS or name in _OTHER_NAMES:
         return None
-    before, last = words[-2] if len(words) > 1 else "", words[-1]
+    before, last = ["", *words][-2:]
     if before in _MAKES_DATA.get(last.removesuffix("s"), ()) or _HARMLESS_ENDING.fullmatch(last):
         return None
     if any(word in _PHRASES or _PHRASE_ENDING.fullmatch(word) for word in words):
         return SecretKind.PHRASE
     is_pair = any(one in _MAKES_SECRET["key"] and two in ("key", "keys") for one, two in pairwise(words))
-    if is_pair or last in _KEYS or any(_KEY_ENDING.fullmatch(word) for word in words):
+    if is_pair or last in _KEYS or any(map(_KEY_ENDING.fullmatch, words)):
         return SecretKind.KEY
     return SecretKind.UNCERTAIN if last in ("key", "keys") else None
 
@@ -118,43 +112,33 @@ def kind_of_variable(name: str) -> SecretKind | None:
 def kind_of_key(name: str) -> SecretKind | None:
     """What a key of a body says of its value; `None` if it does not say that it is secret.
 
-    Bodies hold tool parameters, ids and signatures of thoughts under the same names, so most names are uncertain.
+    Bodies hold tool parameters, ids and signatures of thoughts under names such as `key` and `token`.
     """
-    if name.lower() == _UNCERTAIN_IN_BODIES:
-        return SecretKind.UNCERTAIN
     kind = kind_of_variable(name)
-    words = _words(name)
-    if kind is None or words[-1] == "signature":
+    if kind is None:
         return None
-    before, last = words[-2] if len(words) > 1 else "", words[-1]
-    noun = last.removesuffix("s")
-    if noun in _MAKES_SECRET:
-        is_certain = before in _MAKES_SECRET[noun]
-    else:
-        is_certain = last in _CERTAIN_IN_BODIES or any(each.fullmatch(last) for each in (_PHRASE_ENDING, _KEY_ENDING))
-    return kind if is_certain else SecretKind.UNCERTAIN
+    before, last = ["", *_words(name)][-2:]
+    is_certain = last in _CERTAIN_IN_BODIES or _PHRASE_ENDING.fullmatch(last) or _KEY_ENDING.fullmatch(last)
+    return kind if is_certain or before in _MAKES_SECRET.get(last.removesuffix("s"), ()) else None
 
 
 def is_secret_parameter(name: str) -> bool:
     """Whether the value of a query parameter is hidden: `key`, `sig`, `access_token`, `subscription-key`."""
-    return kind_of_variable(name) is not None or name.lower() == _UNCERTAIN_IN_BODIES
+    return kind_of_variable(name) is not None or name.lower() == "code"
 
 
 # --- values
 
 # Shorter values may be ordinary words of a prompt; no vendor's key is that short.
 MIN_SECRET_LENGTH: Final = 8
-_MIN_TOKEN_LENGTH: Final = 20
 _MIN_DIFFERENT_CHARACTERS: Final = 4
 _MOST_STEPS: Final = 200
-# Base64 with slashes may hold shorter words by chance.
-_LONGEST_CHANCE_WORD: Final = 3
 
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:/ _-]*")
 _SEPARATORS: Final = re.compile(r"[-_./:,@ ]+")
+_ONE_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}|[A-Z]{1,20}")
 # A word, an abbreviation, or words as in `customerId`.
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}(?:[A-Z][a-z]{2,19}){0,5}|[A-Z]{2,20}")
-_ONE_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}|[A-Z]{1,20}")
 # The same with a number, as in `gpt4` and `ipv6Address`, and numbers, as in `4o` and `20241022`.
 _WORD_OR_NUMBER: Final = re.compile(
     rf"(?:{_PLAIN_WORD.pattern})(?:[0-9]{{1,4}}(?:[A-Z][a-z]{{2,19}}){{0,5}})?|[0-9]{{1,4}}[a-z]{{0,2}}|20[0-9]{{6}}"
@@ -173,13 +157,6 @@ _EXAMPLE: Final = re.compile(
     r"|\S{0,12}(?:\.{3}|…|\*{3})[.*]*\S{0,6}|\S+(?:\.{3}|…)",
     re.DOTALL,
 )
-_DIGEST: Final = re.compile(
-    r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})(?:-\d+)?", re.IGNORECASE
-)
-# In base64: `{"`, `["` and `[{`. A token of a user has dots.
-_STARTS_OF_JSON: Final = ("eyJ", "WyJ", "W3s")
-_RANDOM: Final = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]+")
-_UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def looks_secret(value: str, kind: SecretKind) -> bool:
@@ -191,24 +168,9 @@ def looks_secret(value: str, kind: SecretKind) -> bool:
     if _URL.match(value) or _is_path(value) or is_example(value):
         return False
     words = [word for word in _SEPARATORS.split(value) if word]
-    is_placeholder = any(map(_WORD_OF_PLACEHOLDERS.fullmatch, words))
-    if is_placeholder and all(map(_WORD_OR_NUMBER.fullmatch, words)):
-        return False
-    if kind is SecretKind.UNCERTAIN:
-        return not all(_WORD_OR_NUMBER.fullmatch(word) for word in words)
-    if not all(_PLAIN_WORD.fullmatch(word) for word in words):
-        return True
-    return kind is SecretKind.PHRASE
-
-
-def looks_random(value: str) -> bool:
-    """Whether a value looks secret under any name: long, of letters and digits, and neither words nor a UUID."""
-    return (
-        len(value) >= _MIN_TOKEN_LENGTH
-        and _RANDOM.fullmatch(value) is not None
-        and _UUID.fullmatch(value) is None
-        and looks_secret(value, SecretKind.UNCERTAIN)
-    )
+    if kind is SecretKind.UNCERTAIN or any(map(_WORD_OF_PLACEHOLDERS.fullmatch, words)):
+        return not all(map(_WORD_OR_NUMBER.fullmatch, words))
+    return kind is SecretKind.PHRASE or not all(map(_PLAIN_WORD.fullmatch, words))
 
 
 def is_example(value: str) -> bool:
@@ -227,34 +189,19 @@ def _share_of_steps(value: str, step: int) -> float:
     return steps.count(step) / max(len(steps), 1)
 
 
-def names_data(value: str) -> bool:
-    """Whether a value that looks random is a hash, a path or a name of a file, or the cursor of a page."""
-    if _DIGEST.fullmatch(value) or _FILE_EXTENSION.search(value):
-        return True
-    parts = value.split("/")
-    if len(parts) > 1 and any(len(part) > _LONGEST_CHANCE_WORD and _ONE_WORD.fullmatch(part) for part in parts):
-        return True
-    return value.startswith(_STARTS_OF_JSON) and "." not in value
-
-
 def _is_path(value: str) -> bool:
     """Whether a value is a path: of a file, or made of words; base64 may hold slashes too."""
-    if _PATH.match(value) is not None and _FILE_EXTENSION.search(value):
+    is_rooted, is_file = _PATH.match(value) is not None, _FILE_EXTENSION.search(value) is not None
+    if is_rooted and is_file:
         return True
-    if _PATH.match(value) is None and not ("/" in value and _FILE_EXTENSION.search(value)):
-        return False
     words = re.split(r"[-_./\\:, ~]+", value)
-    return all(_WORD_OR_NUMBER.fullmatch(word) or _DIGEST.fullmatch(word) for word in words if word)
+    return (is_rooted or ("/" in value and is_file)) and all(map(_WORD_OR_NUMBER.fullmatch, filter(None, words)))
 
 
 # --- variables, headers and URLs
 
-# pytest sets this variable to the name of the test that runs, with its parameters: it holds no secret.
-NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
-_MIN_PART_LENGTH: Final = 16
-# A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
-_LINE_BREAK: Final = re.compile(r"\n|\\n")
-_LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
+# The lines of a PEM, and the keys of a list of keys, which may have names: `prod=...,dev=...`.
+_PART: Final = re.compile(r"[A-Za-z0-9+/_.~-]{16,}=*")
 # Up to the last `@`: many write a password into a URL as it is.
 _PASSWORD_IN_URL: Final = re.compile(r"//[^\s/:@]*:([^\s/?]+)@")
 # `name=value`, as in a connection string, `name: value`, as in headers and JSON, and `--name value`, as in options. A
@@ -268,22 +215,24 @@ _ASSIGNMENT: Final = re.compile(
 def secrets_of_variable(name: str, value: str) -> Iterator[str]:
     """Find the secrets in an environment variable."""
     value = value.strip()
-    if len(value) < MIN_SECRET_LENGTH or name == NAME_OF_TEST:
-        return
-    kind = kind_of_variable(name)
-    if kind is not None:
-        if looks_secret(value, kind):
-            yield value
-        yield from _parts(value)
+    yield from _secrets_under(name, value)
     if "://" in value:
         yield from secrets_of_url(value)
     for key, content in assignments(value):
-        kind = kind_of_variable(key)
-        if kind is not None:
-            # A comma belongs to a password, or ends a header.
-            before_comma = content.partition(",")[0]
-            yield from (part for part in {content, before_comma} if looks_secret(part, kind))
-            yield from _parts(before_comma)
+        yield from _secrets_under(key, content)
+        # A comma belongs to a password, or ends a header.
+        yield from _secrets_under(key, content.partition(",")[0])
+
+
+def _secrets_under(name: str, value: str) -> Iterator[str]:
+    """Find the secrets in a value with a name: all of it, and its parts."""
+    kind = kind_of_variable(name)
+    if kind is not None:
+        # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
+        parts = () if _is_path(value) else _PART.findall(value.replace("\\n", "\n"))
+        yield from (part for part in parts if looks_secret(part, SecretKind.UNCERTAIN))
+        if looks_secret(value, kind):
+            yield value
 
 
 def assignments(text: str) -> Iterator[tuple[str, str]]:
@@ -295,50 +244,23 @@ def assignments(text: str) -> Iterator[tuple[str, str]]:
 def secrets_of_header(name: str, value: str) -> Iterator[str]:
     """Find the credentials in a header of a request."""
     kind = kind_of_variable(name)
-    if kind is None or "signature=" in value.lower():
-        # A signature is another one for each request, and no secret once the request was sent.
-        return
-    if name.lower() == "cookie":
-        pairs = (cookie.strip().partition("=") for cookie in value.split(";"))
-        yield from (content for _, _, content in pairs if looks_secret(content, SecretKind.UNCERTAIN))
-        return
-    credential = value.strip().rpartition(" ")[2]
-    if looks_secret(credential, kind):
-        yield credential
+    # A signature is another one for each request, and no secret once the request was sent.
+    if kind is not None and "signature=" not in value.lower():
+        is_cookie = name.lower() == "cookie"
+        credentials = [each.partition("=")[2].strip() for each in value.split(";")] if is_cookie else value.split()[-1:]
+        kind = SecretKind.UNCERTAIN if is_cookie else kind
+        yield from (credential for credential in credentials if looks_secret(credential, kind))
 
 
 def values_in_url(url: str) -> Iterator[tuple[str, str]]:
     """The passwords and query parameters of a URL, with their names; a longer text may hold URLs."""
     yield from (("password", unquote(password)) for password in _PASSWORD_IN_URL.findall(url))
-    for parameter in re.split("[&;]", url.partition("?")[2]):
-        name, _, value = parameter.partition("=")
-        yield unquote_plus(name), unquote_plus(value)
+    yield from parse_qsl(url.partition("?")[2].replace(";", "&"))
 
 
 def secrets_of_url(url: str) -> Iterator[str]:
     """Find the password of a URL, and its query parameters with a secret's name."""
     for name, value in values_in_url(url):
         kind = SecretKind.PHRASE if name == "password" else SecretKind.KEY
-        may_be_data = kind_of_key(name) is SecretKind.UNCERTAIN and names_data(value)
-        if is_secret_parameter(name) and looks_secret(value, kind) and not may_be_data:
+        if is_secret_parameter(name) and looks_secret(value, kind):
             yield value
-
-
-def _parts(value: str) -> Iterator[str]:
-    """The lines of a PEM, and the keys of a list of keys, which may have names: `prod=...,dev=...`."""
-    parts = [part.strip() for part in _LINE_BREAK.split(value)]
-    if len(parts) == 1:
-        parts = re.split(r"[,;\s]+", value)
-    for part in parts:
-        whole = part.strip("\"'[]{}")
-        named = re.split("[=:]", whole, maxsplit=1)[-1].strip("\"'[]{}")
-        if _looks_like_part(named):
-            yield named
-        elif len(parts) > 1 and _looks_like_part(whole):
-            yield whole
-
-
-def _looks_like_part(part: str) -> bool:
-    return (
-        len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) is not None and looks_secret(part, SecretKind.UNCERTAIN)
-    )

@@ -11,7 +11,6 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, quote_plus
@@ -20,11 +19,8 @@ from pytest_chatprompt.capture.secrets.names import (
     MIN_SECRET_LENGTH,
     SecretKind,
     assignments,
-    is_secret_name,
     kind_of_key,
-    looks_random,
     looks_secret,
-    names_data,
     secrets_of_header,
     secrets_of_url,
     secrets_of_variable,
@@ -33,17 +29,15 @@ from pytest_chatprompt.capture.secrets.names import (
 from pytest_chatprompt.capture.secrets.shapes import Token, find_tokens
 from pytest_chatprompt.providers.http.request_body import CONTENT_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.text.files import LONG_TEXT, remember_long, sections
+from pytest_chatprompt.wording import data_place
 
 if TYPE_CHECKING:
     import httpx
 
 
 REDACTED: Final = "[secret]"
-# Escapes within escapes: JSON in a string of JSON.
-_LEVELS_OF_ESCAPES: Final = 2
 # What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
 _SAFE_CHARACTERS: Final = ("", "/", "!'()*", "!$&'()*+,/:;=@[\\]^|", "!$&'()*+,/:;=?@[\\]^`{|}")
-_PERCENT_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
 _BLOCK: Final = 4
 
 
@@ -63,22 +57,16 @@ def secret_forms(secret: str) -> tuple[str, ...]:
     """The ways in which a secret may be written."""
     plain = secret.strip()
     data = plain.encode(errors="surrogatepass")
-    forms = [plain]
-    for _ in range(_LEVELS_OF_ESCAPES):
-        written = [(json.dumps(form), json.dumps(form, ensure_ascii=False), repr(form)) for form in forms]
-        forms += [text[1:-1] for texts in written for text in texts]
-    encoded = [data]
+    encoded = [plain]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
         # the last character may belong to what surrounds it, too.
         text = base64.b64encode(bytes(offset) + data).decode("ascii")
         certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
-        forms += [certain, certain.replace("+", "-").replace("/", "_")]
-        encoded.append(certain.encode())
-    for each in encoded:
-        quoted = [quote(each, safe=safe) for safe in _SAFE_CHARACTERS]
-        forms += [*quoted, *(_PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text) for text in quoted)]
-    forms.append(quote_plus(data))
+        encoded += [certain, certain.replace("+", "-").replace("/", "_")]
+    quoted = [quote(each, safe, errors="surrogatepass") for each in encoded for safe in _SAFE_CHARACTERS]
+    escaped = [text[1:-1] for text in (json.dumps(plain), json.dumps(plain, ensure_ascii=False), repr(plain))]
+    forms = (*encoded, *escaped, *quoted, quote_plus(plain, errors="surrogatepass"))
     return tuple(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH)
 
 
@@ -123,41 +111,19 @@ _LONGEST_WORD: Final = 32
 _SPECIAL_KEYS: Final = frozenset({PARTS_KEY, "argv", "body", "name", "request"})
 # What strings begin with that hold other strings: URLs and JSON.
 _OUTER_STARTS: Final = ("http", "{", "[")
-# Keys beside a `token` that is the cursor of a page.
-_PAGE_KEYS: Final = frozenset(
-    {"cursor", "has_more", "hasMore", "items", "limit", "next", "offset", "page", "page_size", "pageSize", "results"}
-)
 _FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
 _URL: Final = re.compile(r"https?://\S+")
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)(?:\s+|\Z)", re.IGNORECASE)
 
 
-class NamedValue(NamedTuple):
-    """A value that looks like a secret, under a name that says that it is one."""
-
-    name: str
-    value: str
-    place: Place
-
-
-@dataclass(eq=False, slots=True)
 class Payload:
-    """What JSON data holds.
+    """What JSON data holds: its texts, and the values that look like a secret under the name of one."""
 
-    Args:
-        texts: every string, keys and those in strings of JSON included, each with its place.
-        named: the values that stand under the name of a secret.
-    """
-
-    texts: list[tuple[str, Place]] = field(default_factory=list)
-    named: list[NamedValue] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, data: Any) -> Payload:
-        """Collect the texts of JSON data."""
-        payload = cls()
-        payload._add(data, None)
-        return payload
+    def __init__(self, data: Any) -> None:
+        # Keys and those in strings of JSON included.
+        self.texts: list[tuple[str, Place]] = []
+        self.named: list[tuple[str, str, Place]] = []
+        self._add(data, None)
 
     def _add(self, value: Any, place: Place) -> None:
         if isinstance(value, str):
@@ -179,8 +145,7 @@ class Payload:
         if not _is_word(key):
             # Words are names of an API, and no secrets even where a variable has the same value.
             self.texts.append((key, place))
-        if not (key == "token" and mapping.keys() & _PAGE_KEYS):
-            self._check(key, value, inner)
+        self._check(key, value, inner)
         for index, item in enumerate(value if isinstance(value, list | tuple) else ()):
             self._check(key, item, (inner, index), in_list=True)
             if key == PARTS_KEY and isinstance(item, Mapping):
@@ -209,26 +174,16 @@ class Payload:
         if not (isinstance(name, str) and isinstance(value, str)):
             return
         kind = kind_of_key(name)
-        if kind is None:
-            return
         value = _SCHEME.sub("", value.strip(), count=1)
-        if any(map(str.isspace, value)):
-            return
         if in_list and kind is SecretKind.PHRASE:
             kind = SecretKind.KEY
-        if looks_random(value) and not names_data(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
-            self.named.append(NamedValue(name, value, place))
+        if kind is not None and not any(map(str.isspace, value)) and looks_secret(value, kind):
+            self.named.append((name, value, place))
 
 
-def place_text(place: Place) -> str:
-    """A place as errors show it: `request.messages[0].content`; `""` for the whole."""
-    if place is None:
-        return ""
-    around, last = place
-    before = place_text(around)
-    if isinstance(last, int):
-        return f"{before}[{last}]"
-    return f"{before}.{last}" if before else last
+def path_of(place: Place) -> tuple[str | int, ...]:
+    """The keys and indexes that lead to a place."""
+    return () if place is None else (*path_of(place[0]), place[1])
 
 
 @lru_cache(maxsize=4096)
@@ -259,9 +214,8 @@ class Redactor:
         self._variables: dict[Any, Any] = {}
         self._allowed = tuple(allowed)
         self._lock = threading.Lock()
-        # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
+        # The secrets, and each form that a secret may be written in, with what it is.
         self._secrets: set[str] = set()
-        self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
         self._holds_secret = remember_long(self._search)
         self.learn_environment()
@@ -278,8 +232,7 @@ class Redactor:
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
-            if is_secret_name(name) and (name, value) not in self._headers:
-                self._headers.add((name, value))
+            if value.rpartition(" ")[2] not in self._secrets:
                 self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
     def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
@@ -306,21 +259,20 @@ class Redactor:
     def find(self, data: Any) -> FoundSecret | None:
         """Find a secret in JSON data, as a snapshot shows it; `None` if there is none."""
         self.learn_environment()
-        payload = Payload.of(data)
+        payload = Payload(data)
         # Before the search: it may be done in vain once another secret is known.
         holds_secret = self._holds_secret
-        texts = dict.fromkeys(text for text, _ in payload.texts)
-        parts = dict.fromkeys(part for text in texts for part in sections(text))
+        parts = dict.fromkeys(part for text, _ in payload.texts for part in sections(text))
         # No secret reaches across a zero, so one search does for all short strings.
         short = "\0".join(part for part in parts if len(part) < LONG_TEXT)
         if holds_secret(short) or any(holds_secret(part) for part in parts if len(part) >= LONG_TEXT):
             for text, place in payload.texts:
                 for hit in self._hits(text):
-                    return FoundSecret(self.redact(place_text(place)), hit.name)
+                    return FoundSecret(self.redact(data_place(path_of(place))), hit.name)
         for name, value, place in payload.named:
             if not self._is_allowed(value):
                 what = f"what looks like a secret by its name, {name!r}"
-                return FoundSecret(self.redact(place_text(place)), self.redact(what))
+                return FoundSecret(self.redact(data_place(path_of(place))), self.redact(what))
         return None
 
     def redact(self, text: str) -> str:
@@ -336,7 +288,7 @@ class Redactor:
         """
         self.learn_environment()
         named = SecretForms()
-        for name, value, _ in Payload.of(data).named:
+        for name, value, _ in Payload(data).named:
             if not self._is_allowed(value):
                 named.add(value, name)
 
@@ -386,15 +338,12 @@ class Redactor:
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
-    """Data with each text in it changed, keys included; the same object if nothing changes.
-
-    `change` may be called with several texts at once, with a zero between them.
-    """
+    """Data with each text in it changed, keys included; the same object if nothing changes."""
     return _with_texts(data, change) if changes_texts([data], change) else data
 
 
 def changes_texts(data: Iterable[Any], change: Callable[[str], str]) -> bool:
-    """Whether `map_texts` would change any text in data."""
+    """Whether `map_texts` would change any text in data; `change` gets all texts at once, with zeros between them."""
     texts = "\0".join(_texts(data))
     return change(texts) != texts
 

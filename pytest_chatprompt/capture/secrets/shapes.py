@@ -20,13 +20,7 @@ class Token(NamedTuple):
 
 
 class TokenShape(NamedTuple):
-    """The shape of one kind of credential.
-
-    Args:
-        name: what it looks like, in the words of an error.
-        start: the literal text that it begins with.
-        rest: a pattern for what follows.
-    """
+    """The shape of one kind of credential: its name in errors, the text that it begins with, a pattern for the rest."""
 
     name: str
     start: str
@@ -36,17 +30,12 @@ class TokenShape(NamedTuple):
     def pattern(self) -> str:
         """The whole pattern. It begins with literal characters, to which `re` jumps."""
         start = re.escape(self.start)
-        # The end of a longer word does not count: `task-`. That of an escape in front does: `\\nghp_...`.
-        before = (
-            r"(?<![A-Za-z0-9]",
-            r"(?<=\\[nrt]",
-            r"(?<=\\u[0-9A-Fa-f]{4}",
-            r"(?<=\\x[0-9A-Fa-f]{2}",
-            r"(?<=%[0-9A-Fa-f]{2}",
-        )
-        return f"{start}(?:{'|'.join(f'{each}{start})' for each in before)}){self.rest}"
+        before = "|".join(f"{each}{start})" for each in _BEFORE)
+        return f"{start}(?:{before}){self.rest}"
 
 
+# The end of a longer word does not count: `task-`. That of an escape in front does: `\\nghp_...`.
+_BEFORE: Final = (r"(?<![A-Za-z0-9]", r"(?<=\\[nrt]", r"(?<=\\u[0-9A-Fa-f]{4}", r"(?<=%[0-9A-Fa-f]{2}")
 _NOT_IN_WORD: Final = r"(?![A-Za-z0-9_-])"
 # The lines of a key may be indented or quoted, or be one line with the two characters `\n` in place of each line break.
 _PEM_BREAK: Final = r"(?:\s|\\[nr]|[E>|#] )"

@@ -7,9 +7,8 @@ import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from functools import partial
 from http.server import BaseHTTPRequestHandler
 from time import monotonic
 from typing import Any, Final
@@ -32,9 +31,7 @@ from pytest_chatprompt.capture.server.table import (
 from pytest_chatprompt.errors import CaptureError
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
-HOP_BY_HOP: Final = frozenset(
-    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
-)
+HOP_BY_HOP: Final = frozenset(b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split())
 
 
 class _Listener(socketserver.ThreadingTCPServer):
@@ -42,22 +39,14 @@ class _Listener(socketserver.ThreadingTCPServer):
 
     request_queue_size = 128
 
-    def __init__(
-        self, answer: Callable[[_Handler, bytes], httpx.Response], on_error: Callable[[BaseException], None]
-    ) -> None:
+    def __init__(self, owner: CaptureServer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
-        self.on_error = on_error
+        self.owner = owner
         self._connections: dict[threading.Thread, socket.socket] = {}
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start the thread of a connection."""
-        thread = threading.Thread(
-            target=self.process_request_thread,
-            args=(request, client_address),
-            name="chatprompt-server-connection",
-            daemon=True,
-        )
+        thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         self._connections = {each: client for each, client in self._connections.items() if each.is_alive()}
         self._connections[thread] = request
         thread.start()
@@ -98,11 +87,18 @@ class _Handler(BaseHTTPRequestHandler):
             # The client has gone.
             self.close_connection = True
             return
-        response = self.server.answer(self, body)
+        response = self.server.owner.answer(self, body)
+        reply = RawReply(response, self.command)
+        for name in HOP_BY_HOP:
+            reply.headers.pop(name.decode(), None)
         try:
-            reply = RawReply(response, self.command)
-            reply.headers = [each for each in reply.headers if each[0].lower() not in HOP_BY_HOP]
-            self._write(reply.framed())
+            for part in reply.framed():
+                self.wfile.write(part)
+        except Exception as error:
+            # The stream has broken off, and the client must not take it for whole; or the client has gone.
+            self.close_connection = True
+            if not isinstance(error, ConnectionError):
+                self.server.owner.on_error(error)
         finally:
             response.close()
 
@@ -112,24 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse to be a proxy."""
         self.send_error(403, "only requests to the APIs of models are captured: this is no proxy for other hosts")
 
-    def _write(self, parts: Iterator[bytes]) -> None:
-        """Write a reply, whose stream may break off; then the client must not take it for whole."""
-        while True:
-            try:
-                part = next(parts, None)
-            except Exception as error:
-                self.server.on_error(error)
-                self.close_connection = True
-                return
-            if part is None:
-                return
-            self.wfile.write(part)
-
     def log_message(self, *_: Any) -> None:
         """Say nothing: the test sees the requests."""
 
 
-_SIGV4: Final = "AWS4-HMAC-SHA256"
 # The extension of a request that says where it was meant to go.
 _TARGET: Final = "chatprompt_target"
 # How often the listener looks whether it has to end.
@@ -137,36 +119,32 @@ _POLL_SECONDS: Final = 0.05
 # How long `close` waits for the functions that answer requests.
 _CLOSING_SECONDS: Final = 10.0
 
-Handle = Callable[[httpx.Request], httpx.Response | None]
-
 
 class CaptureServer:
     """A server on loopback that hands each request to a function. It runs from when it is made until `close`.
 
     Args:
         handle: gets each request, with its body and the URL of the real API, in a thread of the client's connection.
-            It gives the response, whose stream may be lazy, or `None` to forward the request. What it raises is kept
-            in `errors`, and the client gets an error that no SDK retries.
+            It gives the response, or `None` to forward the request; for what it raises the client gets an error too.
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
         environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
             those of this process.
         on_error: called with each error, in place of adding it to `errors`.
 
     Attributes:
-        url: `http://127.0.0.1:PORT`.
         errors: what `handle` or a response's stream raised, and why requests were not forwarded, in order.
     """
 
     def __init__(
         self,
-        handle: Handle,
+        handle: Callable[[httpx.Request], httpx.Response | None],
         *,
         is_live: bool = False,
         environment: Mapping[str, str] | None = None,
         on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.errors: list[BaseException] = []
-        self._on_error = on_error or self.errors.append
+        self.on_error = on_error or self.errors.append
         self._handle = handle
         self._is_live = is_live
         # In a live run this key spends the user's money, so only the child process gets it.
@@ -174,13 +152,12 @@ class CaptureServer:
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
         self._environment_before = dict(self._environment)
-        self._listener = _Listener(self._answer, self._on_error)
+        self._listener = _Listener(self)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         self._cleanup = ExitStack()
         self._cleanup.enter_context(allow_programs(url_variables(self.url)))
         self._cleanup.callback(self._listener.close)
-        serve = partial(self._listener.serve_forever, _POLL_SECONDS)
-        threading.Thread(target=serve, name="chatprompt-server", daemon=True).start()
+        threading.Thread(target=self._listener.serve_forever, args=(_POLL_SECONDS,), daemon=True).start()
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -189,55 +166,46 @@ class CaptureServer:
 
     def learn_environment(self) -> None:
         """Remember the values of variables that do not point to this server, to forward requests with them later."""
-        self._environment_before |= {
-            name: value for name, value in self._environment.items() if not self._is_own(value)
-        }
+        for name, value in self._environment.items():
+            if value != self._placeholder and not value.startswith(self.url):
+                self._environment_before[name] = value
 
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet."""
+        what = describe_request(request)
         if not self._is_live:
             raise CaptureError(
-                f"nothing answers {describe_request(request)} offline; "
-                "add a route to eval_api, or run with --chatprompt-live"
+                f"nothing answers {what} offline; add a route to eval_api, or run with --chatprompt-live"
             )
-        prepared = self._prepare(request, request.extensions[_TARGET])
+        prepared = self._prepare(request, what, request.extensions[_TARGET])
         try:
             return send(prepared)
         except httpx.HTTPError as error:
-            raise CaptureError(
-                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
-            ) from error
+            raise CaptureError(f"{what} got no reply: {error!r}; check the network and the URL of the API") from error
 
-    def _prepare(self, request: httpx.Request, target: Target) -> httpx.Request:
-        """The request as the real API gets it."""
+    def _prepare(self, request: httpx.Request, what: str, target: Target) -> httpx.Request:
+        """The request as the real API gets it; `what` describes it in errors."""
         if target.api is None:
             names = ", ".join(api.name for api in REDIRECTED_APIS)
             raise CaptureError(
-                f"{describe_request(request)} cannot be sent on, since its path names no API; "
-                f"it must begin with the name of one: {names}"
+                f"{what} cannot be sent on, since its path names no API; it must begin with the name of one: {names}"
             )
         self.learn_environment()
         environment = self._environment_before
-        url = find_real_url(target, environment, self.url)
+        url = find_real_url(target.api, target.path, environment)
         if url is None:
+            raise CaptureError(f"{what} cannot be sent on: set {next(iter(target.api.urls))} to the URL of your API")
+        if request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
             raise CaptureError(
-                f"{describe_request(request)} cannot be sent on: "
-                f"set {next(iter(target.api.urls))} to the URL of your API"
-            )
-        if request.headers.get("authorization", "").startswith(_SIGV4):
-            raise CaptureError(
-                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                f"{what} is signed for this machine (SigV4) and cannot be sent on; "
                 "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
             )
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
         placeholder = self._placeholder.encode()
         if placeholder in url.query or any(placeholder in value for _, value in headers):
-            keys = (environment.get(variable, "") for variable in target.api.keys)
-            key = next((key for key in keys if key and key != self._placeholder), None)
+            key = next(filter(None, map(environment.get, target.api.keys)), None)
             if key is None:
-                raise CaptureError(
-                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
-                )
+                raise CaptureError(f"{what} cannot be sent on without a key: set {target.api.keys[0]}")
             headers = [(name, value.replace(placeholder, key.encode())) for name, value in headers]
             query = url.query.replace(placeholder, quote(key, safe="").encode())
             url = url.copy_with(query=query) if query else url
@@ -247,26 +215,17 @@ class CaptureServer:
         """Stop: close all connections, and wait for the threads. Closing again does nothing."""
         self._cleanup.close()
 
-    def _answer(self, received: _Handler, body: bytes) -> httpx.Response:
+    def answer(self, received: _Handler, body: bytes) -> httpx.Response:
+        """Answer what a connection has received; what goes wrong is kept."""
         try:
-            request = self._to_httpx(received, body)
+            dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
+            headers = httpx.Headers(received.headers.items(), encoding="latin-1").raw
+            headers = [(name, value) for name, value in headers if name.lower() not in dropped]
+            target = find_target(received.path, self.url)
+            extensions = {_TARGET: target}
+            request = httpx.Request(received.command, target.url, headers=headers, content=body, extensions=extensions)
             response = self._handle(request)
             return self.forward(request) if response is None else response
         except BaseException as error:
-            self._on_error(error)
+            self.on_error(error)
             return error_reply(str(error) or type(error).__name__)
-
-    def _to_httpx(self, received: _Handler, body: bytes) -> httpx.Request:
-        dropped = HOP_BY_HOP | {b"host", b"content-length", b"expect"}
-        target = find_target(received.path, self.url)
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in received.headers.items()]
-        return httpx.Request(
-            received.command,
-            target.url,
-            headers=[(name, value) for name, value in headers if name.lower() not in dropped],
-            content=body,
-            extensions={_TARGET: target},
-        )
-
-    def _is_own(self, value: str) -> bool:
-        return value == self._placeholder or value.startswith(self.url)

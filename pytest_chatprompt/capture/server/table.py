@@ -13,6 +13,7 @@ Node's AzureOpenAI (openai 6.49, `azure.js`) takes `OPENAI_BASE_URL` before `AZU
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -179,8 +180,8 @@ def build_environ(
     variables = url_variables(server_url)
     for api in REDIRECTED_APIS:
         # SDKs warn of two keys, and some prefer the other one: it is replaced only where it is set.
-        is_needed = {api.keys[0]: not api.offline}
-        variables |= {key: placeholder for key in api.keys if is_needed.get(key) or environment.get(key)}
+        needed = () if api.offline else api.keys[:1]
+        variables |= {key: placeholder for key in api.keys if key in needed or environment.get(key)}
         variables |= {} if is_live else api.offline
     # Empty: variables can be set here, not removed. Every client takes an empty one for none.
     variables |= {} if is_live else {name: "" for name in PROXIES if name in environment}
@@ -188,18 +189,12 @@ def build_environ(
     return variables | dict.fromkeys(NO_PROXY, ",".join(dict.fromkeys((*_LOOPBACK, *hosts))))
 
 
+_PATH: Final = re.compile(r"/([^/?]*)/?(.*)", re.DOTALL)
 _BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
-# Every user has an endpoint of their own at Azure, and this is the one that is captured.
-_UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
 
 
 class Target(NamedTuple):
-    """Where a request was meant to go.
-
-    Args:
-        api: the API that the first segment of its path names; `None` if it names none.
-        url: the URL at the API's public address; on the server itself if there is no such API.
-    """
+    """Where a request was meant to go: at which API and path, or, if its path names no API, on the server itself."""
 
     api: RedirectedAPI | None
     path: str
@@ -209,34 +204,30 @@ class Target(NamedTuple):
 def find_target(target: str, server_url: str) -> Target:
     """Find out where a request was meant to go."""
     path = target.removeprefix(server_url)
-    if not path.startswith("/"):
+    parts = _PATH.fullmatch(path)
+    if parts is None:
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
-        url = httpx.URL(path) if "://" in path else httpx.URL(server_url)
-        return Target(None, path, url)
-    path, question_mark, query = path.partition("?")
-    name, _, rest = path[1:].partition("/")
+        return Target(None, path, httpx.URL(path if "://" in path else server_url))
+    name, path_there = parts[1], f"/{parts[2]}"
     api = _BY_NAME.get(name)
     if api is None:
-        return Target(None, target, _join(server_url, f"{path}{question_mark}{query}"))
-    path = f"/{rest}{question_mark}{query}"
-    return Target(api, path, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path))
+        return Target(None, path, _join(server_url, path))
+    # Every user has an endpoint of their own at Azure, and this is the one that is captured.
+    return Target(api, path_there, _join(api.find_base_url({}) or f"https://{name}-openai.invalid", path_there))
 
 
-def find_real_url(target: Target, environment: Mapping[str, str], server_url: str) -> httpx.URL | None:
+def find_real_url(api: RedirectedAPI, path: str, environment: Mapping[str, str]) -> httpx.URL | None:
     """The URL to forward a request to; `None` if no variable says where this API is."""
-    api = target.api
-    assert api is not None  # noqa: S101 - for mypy: the callers know
-    for variable, path in api.urls.items():
+    for variable, base_path in api.urls.items():
         url = environment.get(variable, "").strip().rstrip("/")
-        if not url or url.startswith(server_url):
-            continue
-        url = url if "://" in url else f"http://{url}"
-        if target.path.startswith(path):
-            return _join(url, target.path.removeprefix(path))
-        if url.endswith(path):
-            return _join(url.removesuffix(path), target.path)
+        if url:
+            url = url if "://" in url else f"http://{url}"
+            if path.startswith(base_path):
+                return _join(url, path.removeprefix(base_path))
+            if url.endswith(base_path):
+                return _join(url.removesuffix(base_path), path)
     base_url = api.find_base_url(environment)
-    return _join(base_url, target.path) if base_url else None
+    return _join(base_url, path) if base_url else None
 
 
 def _join(base_url: str, path: str) -> httpx.URL:

@@ -50,23 +50,12 @@ def _read(file: IO[bytes]) -> str:
     return os.pread(file.fileno(), MAX_OUTPUT_BYTES, 0).decode(errors="replace")
 
 
-# Kills a process group as soon as its own parent is another process; ends with the group.
-_WATCHER: Final = """
-import os, sys, time
-while True:
-    os.killpg(int(sys.argv[2]), 0 if os.getppid() == int(sys.argv[1]) else 9)
-    time.sleep(0.2)
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """Exit status and output of a process that finished in time.
+    """Exit status and output of a process that finished in time; invalid bytes of UTF-8 are U+FFFD.
 
     Args:
         returncode: the exit status; a negative number is the signal that killed the process, as in `subprocess`.
-        stdout: the standard output, decoded as UTF-8; invalid bytes become U+FFFD.
-        stderr: the standard error, decoded in the same way.
     """
 
     returncode: int
@@ -76,7 +65,8 @@ class ProcessResult:
     def exit_message(self, name: str, detail: str = "") -> str:
         """Describe for an error message how the process ended, with the end of its standard error."""
         code = self.returncode
-        outcome = f"exited with status {code}" if code >= 0 else f"was killed by {_signal_name(-code)}"
+        signals = {-number: number.name for number in signal.Signals}
+        outcome = f"exited with status {code}" if code >= 0 else f"was killed by {signals.get(code, f'signal {-code}')}"
         return f"{name} {outcome}{detail}{stderr_tail(self.stderr)}"
 
 
@@ -98,6 +88,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
     deadline = monotonic() + timeout_seconds
     mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
+    environ = {**os.environ, **(env or {})}
     # Nameless files instead of pipes: nothing blocks when the process ignores its input or never stops writing, or when
     # a child keeps its output open.
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
@@ -111,11 +102,11 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
                 stdout=stdout,
                 stderr=stderr,
                 cwd=cwd,
-                env={**os.environ, **(env or {}), mark: "1"},
+                env={**environ, mark: "1"},
                 # So that Ctrl-C does not reach it, and the group of what it starts has its id.
                 start_new_session=True,
             )
-            with _killed_with_pytest(agent, env):
+            with _killed_with_pytest(agent, environ):
                 reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
         except (OSError, ValueError) as error:
             raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
@@ -127,25 +118,19 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
 
 
 @contextmanager
-def _killed_with_pytest(agent: subprocess.Popen[bytes], env: Mapping[str, str] | None) -> Iterator[None]:
-    """Let a small process kill an agent's process group once this process is gone: if it is killed, no `finally` runs.
+def _killed_with_pytest(agent: subprocess.Popen[bytes], env: Mapping[str, str]) -> Iterator[None]:
+    """Let a shell kill an agent's process group once this process is gone: if it is killed, no `finally` runs.
 
-    `PR_SET_PDEATHSIG` would not do: it signals when the thread that started the agent ends.
+    It waits for the end of its input, whose other end nobody but this process holds. `PR_SET_PDEATHSIG` would not do:
+    it signals when the thread that started the agent ends.
     """
-    watcher = subprocess.Popen(  # noqa: S603 - this package
-        [sys.executable, "-I", "-S", "-c", _WATCHER, str(os.getpid()), str(agent.pid)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # The network guard lets programs with the variables of a capture start.
-        env={**os.environ, **(env or {})},
-        start_new_session=True,
-    )
+    command = ["/bin/sh", "-c", 'read line; kill -9 -"$0" 2>/dev/null', str(agent.pid)]
+    watcher = subprocess.Popen(command, stdin=subprocess.PIPE, env=env, start_new_session=True)  # noqa: S603
     try:
         yield
     finally:
         watcher.kill()
-        watcher.wait()
+        watcher.communicate()
 
 
 def _reason_to_kill(
@@ -193,13 +178,6 @@ def _find_running(group: int, mark: str) -> Iterator[psutil.Process]:
                 os.getpgid(process.pid) == group or (mark and mark in process.environ())
             ):
                 yield process
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _start_error(executable: str, cwd: Path, error: OSError | ValueError, hint: str) -> str:

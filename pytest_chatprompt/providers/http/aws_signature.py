@@ -6,12 +6,10 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html, an
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -19,12 +17,7 @@ from pytest_chatprompt.errors import MissingSettingError
 
 
 class AWSSigner:
-    """Signs the requests of one provider. Safe between threads.
-
-    Args:
-        service: the service's name in signatures, such as `bedrock`.
-        without: what else than credentials would do, for errors: `set the environment variable ...`.
-    """
+    """Signs the requests of one provider to a service; errors say what else would do. Safe between threads."""
 
     def __init__(self, vendor: str, service: str, without: str) -> None:
         self._vendor = vendor
@@ -40,23 +33,7 @@ class AWSSigner:
         except ImportError:
             return None
         with self._readable_errors():
-            region: str | None = session.get_config_variable("region")
-        return region
-
-    def profile_endpoint(self) -> str:
-        """The URL of Bedrock in `~/.aws/config`; `""` if there is none, or botocore is not installed."""
-        if not Path(os.environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser().is_file():
-            return ""
-        try:
-            session = self._open_session()
-            from botocore.configprovider import ConfiguredEndpointProvider  # noqa: PLC0415
-        except ImportError:
-            return ""
-        with self._readable_errors():
-            if session.get_config_variable("ignore_configured_endpoint_urls"):
-                return ""
-            configured = (session.full_config, session.get_scoped_config(), "bedrock-runtime")
-            return ConfiguredEndpointProvider(*configured).provide() or ""
+            return cast("str | None", session.get_config_variable("region"))
 
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
         """The headers that authorize a request: the signature, its date and, for temporary credentials, their token."""

@@ -76,6 +76,12 @@ def parsed_url(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
+@lru_cache(maxsize=256)
+def bare_request(url: str) -> httpx.Request:
+    """A request to a URL without anything in it, made once: making one takes as long as reading a body."""
+    return httpx.Request("POST", parsed_url(url))
+
+
 def trusted_certificates() -> ssl.SSLContext:
     """The certificates that httpx trusts by the environment; reading them takes longer than most requests."""
     # Else each of many threads that begin together reads them.
@@ -94,13 +100,8 @@ def _read_certificates(*_: str | None) -> ssl.SSLContext:
 class HTTPClient:
     """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
-    Args:
-        authorize: gives the headers that authorize a request, such as its key or its signature; called for each post.
-        redact: removes the key from a text that came from the network.
-        provider: the class of the provider; `eval_api` answers its requests as that class says.
-
-    Attributes:
-        shared_pause: delays requests when the API asks for it.
+    `authorize` gives the headers with the key or the signature of each request, `redact` removes the key from a text of
+    the network, and `eval_api` answers as the class of the `provider` says.
     """
 
     def __init__(
@@ -122,10 +123,7 @@ class HTTPClient:
         `begin` is called just before it goes to the network, and gives the seconds that it may take, from connecting to
         the last byte of the reply.
         """
-
-        def send() -> httpx.Response:
-            return self._send(url, content, begin(), cancellation)
-
+        send = partial(self._send, url, content, begin, cancellation)
         try:
             replay = current_context().replay
             if replay is None:
@@ -141,13 +139,16 @@ class HTTPClient:
 
     def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
         """A request without credentials: of the provider's headers it has those that change what the model does."""
-        request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
-        with use_context(SendContext(is_offline=True)):
-            headers = self._authorize(request).items()
-        request.headers.update(model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers))
-        return request
+        return httpx.Request("POST", parsed_url(url), content=content, headers={**_HEADERS, **self.sent_headers(url)})
 
-    def _send(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+    def sent_headers(self, url: str) -> dict[str, str]:
+        """The provider's headers that change what the model does; nothing is signed."""
+        with use_context(SendContext(is_offline=True)):
+            headers = self._authorize(bare_request(url)).items()
+        return model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers)
+
+    def _send(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
+        timeout_seconds = begin()
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
         with _Deadline(timeout_seconds, cancellation) as deadline:
             extensions = {PROVIDER_EXTENSION: self._provider, "trace": deadline.trace}
@@ -201,11 +202,7 @@ def _new_client(auth: Callable[[httpx.Request], httpx.Request], timeout: httpx.T
 
 
 class _Deadline:
-    """Ends a request when its time is over, at any step; httpx has a limit for each step, such as one read.
-
-    Attributes:
-        is_over: whether the time is over.
-    """
+    """Ends a request when its time is over, at any step; httpx has a limit for each step, such as one read."""
 
     def __init__(self, seconds: float, cancellation: Cancellation) -> None:
         self.is_over = False

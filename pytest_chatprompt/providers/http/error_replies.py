@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Iterator, Mapping, Set
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +28,7 @@ from pytest_chatprompt.errors import (
     QuotaError,
     RateLimitError,
 )
-from pytest_chatprompt.providers.response import decode_text, load_json
+from pytest_chatprompt.providers.response import load_json
 
 # A code of our own, for errors that say only in their text that no quota or credit is left.
 NO_QUOTA_CODE: Final = "(no quota)"
@@ -42,96 +40,62 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class ErrorBody(NamedTuple):
-    """The contents of an error reply's body.
+    """The contents of an error reply's body: its codes, types and reasons, the most specific first."""
 
-    Args:
-        codes: the codes, types, statuses and reasons, the most specific first.
-        request_id: the id of the request, if it is in the body.
-        retry_delay_seconds: how long to wait, if that is in the body.
-        filtered: the categories that a content filter rejected, such as `hate (high)`.
-    """
-
-    message: str = ""
-    codes: tuple[str, ...] = ()
-    request_id: str | None = None
-    retry_delay_seconds: float | None = None
-    filtered: tuple[str, ...] = ()
+    message: str
+    codes: tuple[str, ...]
+    request_id: str | None
+    retry_delay_seconds: float | None
+    filtered: tuple[str, ...]
 
 
 def parse_error_body(reply: httpx.Response) -> ErrorBody:
     """Read the body of an error reply; of an unknown shape, such as a proxy's HTML, the whole text is `message`."""
-    text = decode_text(reply.content).strip()
+    # All APIs use UTF-8, and Python has codecs that decompress: the character set that the reply names does not count.
+    text = reply.content.decode(errors="replace").strip()
     try:
         data = load_json(text)
     except ValueError:
-        return ErrorBody(text)
+        data = {}
     # Gemini wraps errors of streams in a list, and some of its gateways all errors.
-    if isinstance(data, list) and data:
-        data = data[0]
-    if not isinstance(data, dict):
-        return ErrorBody(text)
-    error = data.get("error")
-    error = error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else data
+    data = data[0] if isinstance(data, list) and data else data
+    data = data if isinstance(data, dict) else {}
+    error = data.get("error") or data
+    error = error if isinstance(error, dict) else {"message": error}
     # AWS writes it in either way, and the code into a header.
     message = error.get("message", error.get("Message"))
-    details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
+    details = error.get("details")
+    reasons = [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
+    # The name of AWS's exception may have a namespace before `#` and a URL behind `:`.
+    aws_name = str(reply.headers.get("x-amzn-errortype") or data.get("__type", ""))
+    codes = [aws_name.partition(":")[0].rpartition("#")[2], *(reason.get("reason") for reason in reasons)]
+    # Anthropic's details are a mapping.
+    codes += [details.get("error_code")] if isinstance(details, dict) else []
+    codes += [error.get("code"), error.get("status"), error.get("type")]
+    # Gemini has one status for all quotas: whether a day's quota is used up is only in the names of the violations.
+    is_for_the_day = any("PerDay" in str(reason.get("violations")) for reason in reasons)
+    codes += [NO_QUOTA_CODE] if is_for_the_day or _NO_CREDIT_TEXT.search(str(message)) else []
+    # Of `google.rpc.RetryInfo`: a protobuf duration in JSON, such as `34.5s`.
+    delays = [_DURATION.fullmatch(str(reason.get("retryDelay"))) for reason in reasons]
     request_id = data.get("request_id")
     return ErrorBody(
         message=message if isinstance(message, str) and message else text,
-        codes=tuple(dict.fromkeys((*_aws_codes(reply.headers, data), *_codes(error, details)))),
+        codes=tuple(code for code in codes if isinstance(code, str) and code and not code.isdigit()),
         request_id=request_id if isinstance(request_id, str) else None,
-        retry_delay_seconds=next(_retry_delays(details), None),
+        retry_delay_seconds=next((float(delay[1]) for delay in delays if delay), None),
         filtered=tuple(_filtered(error)),
     )
 
 
-def _codes(error: Mapping[str, Any], details: list[dict[str, Any]]) -> Iterator[str]:
-    anthropic_details = error.get("details")
-    values = [detail.get("reason") for detail in details]
-    values += [anthropic_details.get("error_code")] if isinstance(anthropic_details, dict) else []
-    values += [error.get("code"), error.get("status"), error.get("type")]
-    values += [inner.get("code") for inner in _inner_errors(error)]
-    yield from (value for value in values if isinstance(value, str) and value and not value.isdigit())
-    # Gemini has one status for all quotas: whether a day's quota is used up is only in the names of the violations.
-    violations = [violation for detail in details for violation in _list(detail.get("violations"))]
-    if any("PerDay" in str(violation) for violation in violations) or _NO_CREDIT_TEXT.search(str(error.get("message"))):
-        yield NO_QUOTA_CODE
-
-
-def _aws_codes(headers: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[str]:
-    """The name of AWS's exception, which may have a namespace before `#` and a URL behind `:`."""
-    name = headers.get("x-amzn-errortype") or data.get("__type")
-    if isinstance(name, str):
-        yield name.partition(":")[0].rpartition("#")[2]
-
-
-def _inner_errors(error: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Azure's inner error, in the spelling of its replies and in that of its reference."""
-    yield from (inner for name in ("innererror", "inner_error") if isinstance(inner := error.get(name), dict))
-
-
 def _filtered(data: Any) -> Iterator[str]:
     """The categories that Azure's content filter rejected, wherever its versions put them."""
-    for each in _list(data):
-        yield from _filtered(each)
-    for category, result in data.items() if isinstance(data, dict) else ():
+    items = enumerate(data) if isinstance(data, list) else data.items() if isinstance(data, dict) else ()
+    for category, result in items:
         if isinstance(result, dict) and result.get("filtered") is True:
             severity = result.get("severity")
             yield f"{category} ({severity})" if severity else str(category)
         else:
             yield from _filtered(result)
-
-
-def _retry_delays(details: list[dict[str, Any]]) -> Iterator[float]:
-    """The delays of `google.rpc.RetryInfo`, in seconds: a protobuf duration in JSON, such as `34.5s`."""
-    for detail in details:
-        match = _DURATION.fullmatch(str(detail.get("retryDelay")))
-        if match:
-            yield float(match[1])
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 _REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id", "x-amzn-requestid")
@@ -159,15 +123,11 @@ class ErrorContext(NamedTuple):
 
 
 class _ErrorKind(NamedTuple):
-    """An error class, what to do about it, and the replies that it is for: those with one of the statuses or codes."""
+    """An error class, what to do about it, and the replies that it is for: by their statuses and codes."""
 
     error_class: type[APIStatusError]
     advice: str
-    statuses: Collection[int] = ()
-    codes: Collection[str] = ()
-
-    def matches(self, status: int, body: ErrorBody) -> bool:
-        return status in self.statuses or any(code in self.codes for code in body.codes)
+    signs: Set[int | str]
 
 
 # The first that matches counts. Codes come before the status: several vendors use one status for many errors.
@@ -175,43 +135,41 @@ _KINDS: Final = (
     _ErrorKind(
         ContentFilterError,
         "The content filter rejected the prompt: reword the case, or change the filter's settings.",
-        codes=("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
+        {"content_filter", "content_policy_violation"},
     ),
     _ErrorKind(
         QuotaError,
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
-        (HTTPStatus.PAYMENT_REQUIRED,),
-        _NO_QUOTA_CODES,
+        {HTTPStatus.PAYMENT_REQUIRED, *_NO_QUOTA_CODES},
     ),
     _ErrorKind(
         AuthenticationError,
         "Check the key: the environment variable {key_variable}, or api_key.",
-        (HTTPStatus.UNAUTHORIZED,),
-        _BAD_KEY_CODES,
+        {HTTPStatus.UNAUTHORIZED, *_BAD_KEY_CODES},
     ),
     _ErrorKind(
         PermissionDeniedError,
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
-        (HTTPStatus.FORBIDDEN,),
+        {HTTPStatus.FORBIDDEN},
     ),
-    _ErrorKind(NotFoundError, "Check {target}.", (HTTPStatus.NOT_FOUND,)),
-    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", range(300, 400)),
+    _ErrorKind(NotFoundError, "Check {target}.", {HTTPStatus.NOT_FOUND}),
+    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", set(range(300, 400))),
     _ErrorKind(
         BadRequestError,
         "The request is too large: shorten its messages, or the files that they name.",
-        (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
+        {HTTPStatus.REQUEST_ENTITY_TOO_LARGE},
     ),
-    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", (HTTPStatus.TOO_MANY_REQUESTS,)),
+    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", {HTTPStatus.TOO_MANY_REQUESTS}),
     _ErrorKind(
         InternalServerError,
         "The API has a fault or is overloaded: run again later.",
         # A timeout on the API's side, a conflict with another request, and what Bedrock answers where the model fails.
-        (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)),
+        {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)},
     ),
     _ErrorKind(
         BadRequestError,
         "The API rejected the request: look in the case's snapshot at what is sent to {target}.",
-        range(1000),
+        set(range(1000)),
     ),
 )
 
@@ -219,7 +177,7 @@ _KINDS: Final = (
 def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
     """Make the error for a reply; `redact` removes the key from a text of the API, and shortens it."""
     body = parse_error_body(reply)
-    kind = next(kind for kind in _KINDS if kind.matches(reply.status_code, body))
+    kind = next(kind for kind in _KINDS if not kind.signs.isdisjoint((reply.status_code, *body.codes)))
     message = redact(body.message)
     code = next((code for code in body.codes if code != NO_QUOTA_CODE), None)
     request_id = next((reply.headers[name] for name in _REQUEST_ID_HEADERS if name in reply.headers), body.request_id)
@@ -244,17 +202,10 @@ def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Calla
 def _retry_after_seconds(headers: Mapping[str, str], body: ErrorBody) -> float | None:
     """How long the API asks to wait, at least 0; `None` if it does not say, or not readably."""
     for name, units_per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        if name in headers:
-            try:
-                delay = float(headers[name]) / units_per_second
-            except ValueError:
-                continue
-            if math.isfinite(delay):
-                return max(delay, 0.0)
-    try:
-        date = parsedate_to_datetime(headers.get("retry-after", ""))
-    except (ValueError, OverflowError):
-        return body.retry_delay_seconds
-    # HTTP dates always have a zone; one without counts as UTC.
-    retry_at = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
-    return max((retry_at - datetime.now(UTC)).total_seconds(), 0.0)
+        try:
+            delay = float(headers.get(name, "")) / units_per_second
+        except ValueError:
+            continue
+        if math.isfinite(delay):
+            return max(delay, 0.0)
+    return body.retry_delay_seconds

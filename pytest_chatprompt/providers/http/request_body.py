@@ -29,12 +29,11 @@ _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECA
 
 
 def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
-    """Decode a body.
+    """Decode a body: JSON data, else text; `None` for no body.
 
-    Returns:
-        JSON data, else text. For a multipart body `{"multipart": [{"headers": {...}, "content": ...}, ...]}`, without
-        the boundary, which clients choose at random, and with its `subtype` if that is not `form-data`. For other bytes
-        `{"base64": ...}`, with their `encoding` if they cannot be decompressed; `None` for no body.
+    A multipart body is `{"multipart": [{"headers": {...}, "content": ...}, ...]}`, without the boundary, which clients
+    choose at random, and with its `subtype` if that is not `form-data`. Other bytes are `{"base64": ...}`, with their
+    `encoding` if they cannot be decompressed.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     if content and encoding not in ("", "identity"):

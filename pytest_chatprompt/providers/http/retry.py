@@ -62,17 +62,11 @@ class SharedPause:
 
 
 def send_with_retries(
-    send_once: Callable[[], T],
-    shared_pause: SharedPause,
-    cancellation: Cancellation,
-    *,
-    max_retries: int,
-    total_timeout_seconds: float | None,
+    send_once: Callable[[], T], shared_pause: SharedPause, cancellation: Cancellation, max_retries: int, deadline: float
 ) -> tuple[T, int]:
     """Send a request, and again after each error that may pass; gives the result and how often it was sent again."""
     if current_context().is_offline:
         return send_once(), 0
-    deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
     retries = 0
     while True:
         shared_pause.wait(cancellation, deadline)
@@ -104,10 +98,8 @@ def _wait_seconds(error: ProviderError, retries: int) -> float:
 def is_retryable(error: BaseException) -> bool:
     """Whether the same request may succeed if it is sent again a little later."""
     if isinstance(error, APIStatusError):
-        may_pass = is_retryable_status(error.status)
-        retry_after = error.retry_after_seconds or 0.0
-        will_not_pass = isinstance(error, QuotaError | UnreadableReplyError) or retry_after > MAX_WAIT_SECONDS
-        return may_pass and not will_not_pass
+        may_pass = is_retryable_status(error.status) and not isinstance(error, QuotaError | UnreadableReplyError)
+        return may_pass and (error.retry_after_seconds or 0.0) <= MAX_WAIT_SECONDS
     return isinstance(error, APIConnectionError) and not isinstance(error, RequestCancelledError)
 
 
@@ -175,24 +167,13 @@ class MinuteLimits:
             with self._lock:
                 self._waiting.remove(ticket)
 
-    def restart(self, started: StartedRequest) -> None:
-        """Count a request from now on: it has waited for something else since it could start."""
-        with self._lock:
-            if started in self._started:
-                self._started.remove(started)
-            started.started_at = self.clock()
-            self._started.append(started)
-
     def _delay(self, tokens: int) -> float:
         """In how many seconds a request fits, if no other one starts before; 0 for now."""
         now = self.clock()
         while self._started and self._started[0].started_at + _MINUTE <= now:
             self._started.popleft()
-        entries = list(self._started)
-        gone = 0
-        if self.requests_per_minute is not None:
-            gone = max(len(entries) + 1 - self.requests_per_minute, 0)
-        if self.tokens_per_minute is not None:
-            while gone < len(entries) and sum(each.tokens for each in entries[gone:]) + tokens > self.tokens_per_minute:
-                gone += 1
-        return entries[gone - 1].started_at + _MINUTE - now if gone else 0.0
+        entries, free_at = list(self._started), now
+        requests, most_tokens = self.requests_per_minute or math.inf, self.tokens_per_minute or math.inf
+        while entries and (len(entries) >= requests or sum(each.tokens for each in entries) + tokens > most_tokens):
+            free_at = entries.pop(0).started_at + _MINUTE
+        return free_at - now

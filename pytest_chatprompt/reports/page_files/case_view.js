@@ -35,7 +35,6 @@
  * @property {string} [snapshot]
  * @property {Side} [stored]
  * @property {Side} [sent]
- * @property {{place: string, lines: string[]}[]} [hunks]
  * @property {string} [accept]
  * @property {CaseBody & {outcome: string}} [before] in an earlier run, that this one is compared with
  */
@@ -370,13 +369,6 @@ function payloadView(body) {
     const end = before.endsWith("\n") && after.endsWith("\n") ? -1 : undefined;
     section.append(sidesView(before.slice(0, end), after.slice(0, end)));
   } else if (body.sent || body.stored) section.append(longText((body.sent || body.stored)?.payload || "", "text code"));
-  for (const hunk of body.hunks || []) {
-    const lines = hunk.lines.map((line) => {
-      const side = line[0] === "-" ? "before" : "after";
-      return make("div", { class: `line ${side} ${"-+".includes(line[0]) ? "changed" : "same"}`, dir: "auto" }, visible(line));
-    });
-    section.append(make("h4", {}, isolated(hunk.place)), make("div", { class: "text code" }, ...lines));
-  }
   return section;
 }
 

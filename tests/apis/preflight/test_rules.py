@@ -16,7 +16,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.apis.table import chat_providers
+from tests.apis.built_in import chat_providers
 from tests.apis.conversations import SYSTEM, TOOLS, USER, call
 from tests.replies import plain_reply
 from tests.server import Server
@@ -168,43 +168,6 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
             for provider in (OPENAI, ANTHROPIC, GEMINI)
         ),
         pytest.param(
-            ANTHROPIC,
-            (HI, two_calls(), tool_result("c1", 3), tool_result("c2", 4), tool_result("c1", 5)),
-            [("tool-result-twice", 5, "the call 'c1' already has a result; Anthropic takes one for each call")],
-            id="anthropic: two results of one call",
-        ),
-        pytest.param(
-            OPENAI,
-            (message("user", "hi", 1, name="Bob Dylan"), message("user", "ho", 2, name="bob-1.é")),
-            [
-                (
-                    "speaker-name",
-                    1,
-                    "OpenAI refuses the name 'Bob Dylan'; a name must have no white space and none of < | \\ / >",
-                )
-            ],
-            id="openai: a name with a blank",
-        ),
-        *(
-            pytest.param(
-                provider,
-                (HI, message("assistant", None, 2, tool_calls=(call("c1", "get weather"),)), tool_result("c1", 3)),
-                [
-                    (
-                        "function-name",
-                        2,
-                        f"{provider.vendor} refuses the function name 'get weather'; a name must be {allowed}",
-                    )
-                ],
-                id=f"{provider.vendor}: a function's name with a blank",
-            )
-            for provider, allowed in (
-                (OPENAI, "1 to 64 of a-z, A-Z, 0-9, _ and -"),
-                (ANTHROPIC, "1 to 128 of a-z, A-Z, 0-9, _ and -"),
-                (GEMINI, "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -"),
-            )
-        ),
-        pytest.param(
             OPENAI,
             (HI, message("assistant", "{", 2)),
             [
@@ -306,24 +269,6 @@ def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> 
             (HI, message("assistant", "{", 2)),
             [],
             id="anthropic: prefill for a model that accepts it",
-        ),
-        pytest.param(
-            AnthropicProvider(model="claude-haiku-4-5"),
-            (HI, message("assistant", "{ \n", 2)),
-            [
-                (
-                    "prefill-blanks",
-                    2,
-                    "Anthropic refuses white space at the end of a final assistant message; remove it",
-                )
-            ],
-            id="anthropic: blanks at the end of a prefill",
-        ),
-        pytest.param(
-            ANTHROPIC,
-            (HI, message("assistant", "{ ", 2), message("user", "and ", 3)),
-            [],
-            id="anthropic: blanks elsewhere",
         ),
         pytest.param(
             ANTHROPIC,

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from traceback import walk_stack
 from typing import Any
 
 import httpx
@@ -27,13 +28,16 @@ class RecordingInterceptor:
     Args:
         answer: the response to a request, or `None` to let it pass.
         sent: the requests.
+        libraries: the HTTP library that each of them came through.
     """
 
     answer: Answer
     sent: list[httpx.Request] = field(default_factory=list)
+    libraries: list[str] = field(default_factory=list)
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         self.sent.append(request)
+        self.libraries.append(sending_library())
         return self.answer(request)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
@@ -43,6 +47,12 @@ class RecordingInterceptor:
     def targets(self) -> list[str]:
         """Method and URL of each request."""
         return [f"{request.method} {request.url}" for request in self.sent]
+
+
+def sending_library() -> str:
+    """The HTTP library that sends a request now, by the modules on the stack; urllib3 is above `http.client`."""
+    modules = {frame.f_globals["__name__"].partition(".")[0] for frame, _ in walk_stack(sys._getframe())}
+    return next((name for name in ("aiohttp", "httpx2", "httpx", "urllib3") if name in modules), "http.client")
 
 
 def patched_methods() -> list[str]:

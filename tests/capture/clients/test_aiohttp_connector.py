@@ -1,4 +1,4 @@
-"""aiohttp: compressed bodies, `Expect`, slow readers, Unix sockets and websockets."""
+"""aiohttp: compressed bodies, `Expect`, Unix sockets and websockets."""
 
 from __future__ import annotations
 
@@ -71,24 +71,6 @@ def test_a_form_with_files_is_seen_whole(interceptor: RecordingInterceptor) -> N
     form.add_field("file", b"Hello", filename="a.txt")
     assert run(interceptor, lambda session: text(session.post(URL, data=form))) == "Hi"
     assert b'filename="a.txt"\r\n\r\nHello\r\n' in interceptor.sent[0].content
-
-
-def test_a_slow_reader_is_waited_for() -> None:
-    parts = Parts([b"x" * 100_000] * 40)
-
-    async def read(session: aiohttp.ClientSession) -> int:
-        async with session.get(URL) as response:
-            # As long as nobody reads, only as much is taken as the buffer holds.
-            before = 0
-            async with asyncio.timeout(60):
-                while parts.taken != before or not before:
-                    before = parts.taken
-                    await asyncio.sleep(0.05)
-            assert parts.taken < 40
-            return len(await response.read())
-
-    assert run(RecordingInterceptor(lambda _: httpx.Response(200, stream=parts)), read) == 4_000_000
-    assert (parts.taken, parts.is_closed) == (40, True)
 
 
 def test_a_stream_may_be_closed_early() -> None:
@@ -173,7 +155,7 @@ def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
         reply = RawReply(httpx.Response(200, text="Hi"), "GET")
         transport = _ReplyTransport(aiohttp, protocol, reply, expects=None)
         transport.writelines([b"GET /", b" HTTP/1.1"])
-        transport.start_reply()
+        transport.is_written.set()
         transport.abort()
         transport.close()
         assert transport.is_closing()

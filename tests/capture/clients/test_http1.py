@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Generator
+
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.wire import (
-    RawReply,
-    own_error,
-    parse_request,
-    reply_file,
-)
-from tests.capture.clients.client import Parts
+from pytest_chatprompt.capture.clients.stdlib_http import _own_error, _PartsFile
+from pytest_chatprompt.capture.clients.wire import parse_request
 
 
 @pytest.mark.parametrize(
@@ -33,13 +31,25 @@ def test_a_request_is_parsed(data: bytes, parsed: tuple[object, ...]) -> None:
     assert parse_request(data) == parsed
 
 
-def test_a_file_gives_the_whole_reply_and_closes_it() -> None:
-    parts = Parts([b"Hello"])
-    file = reply_file(RawReply(httpx.Response(200, stream=parts), "GET"))
-    assert file.read() == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHello\r\n0\r\n\r\n"
+def test_a_file_takes_parts_as_they_are_read_and_ends_them() -> None:
+    ended = []
+
+    def parts() -> Generator[bytes, None, None]:
+        try:
+            yield from (b"Hello", b"", b" there")
+            raise AssertionError("nobody has read so far")
+        finally:
+            ended.append(True)
+
+    file = io.BufferedReader(_PartsFile(parts()))
+    assert file.read(6) == b"Hello "
     file.close()
     file.raw.close()
-    assert parts.is_closed
+    assert ended == [True]
+
+
+def test_a_file_ends_with_its_parts() -> None:
+    assert io.BufferedReader(_PartsFile(part for part in (b"Hello", b"", b" there"))).read() == b"Hello there"
 
 
 @pytest.mark.parametrize(
@@ -51,4 +61,4 @@ def test_a_file_gives_the_whole_reply_and_closes_it() -> None:
     ],
 )
 def test_errors(error: httpx.TransportError, own: type[OSError]) -> None:
-    assert type(own_error(error)) is own
+    assert type(_own_error(error)) is own

@@ -136,7 +136,7 @@ from pytest_chatprompt.capture.clients.interception import intercept_clients
 names = {"httpcore2", "urllib3", "aiohttp", "httpx2", "requests"}
 class Interceptor:
     def handle(self, request):
-        return httpx.Response(200, text=request.extensions["client"])
+        return httpx.Response(200, text=f"taken from {request.url.path}")
     async def handle_async(self, request):
         return self.handle(request)
 
@@ -145,17 +145,19 @@ with intercept_clients(Interceptor()):
     assert not names & set(sys.modules)
     import requests, httpx2, aiohttp, asyncio
     async def run():
-        async with aiohttp.ClientSession() as session, session.get("https://api.example/") as response:
+        async with aiohttp.ClientSession() as session, session.get("https://api.example/aiohttp") as response:
             return await response.text()
-    print(requests.get("https://api.example/").text, httpx2.get("https://api.example/").text, asyncio.run(run()))
+    print(requests.get("https://api.example/requests").text)
+    print(httpx2.get("https://api.example/httpx2").text)
+    print(asyncio.run(run()))
 assert not [each for each in sys.meta_path if type(each).__module__.startswith("pytest_chatprompt")]
 assert not hasattr(aiohttp.BaseConnector.connect, "__wrapped__")
 assert "exec_module" not in vars(sys.modules["httpcore2"].__loader__)
 with intercept_clients(Interceptor()):
-    assert requests.get("https://api.example/").text == "urllib3"
+    assert requests.get("https://api.example/again").text == "taken from /again"
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (result.stdout, result.stderr) == ("urllib3 httpx2 aiohttp\n", "")
+    assert (result.stdout, result.stderr) == ("taken from /requests\ntaken from /httpx2\ntaken from /aiohttp\n", "")
 
 
 @each_transport

@@ -23,8 +23,8 @@ def test_a_url_is_joined(parts: tuple[str, str, int | None, str], url: str) -> N
 
 
 def test_no_header_is_added() -> None:
-    request = build_request("requests", "POST", "https://api.example/a%2Fb", [(b"X-One", b"1")], b"Hello")
+    request = build_request("POST", "https://api.example/a%2Fb", [(b"X-One", b"1")], b"Hello")
     assert request.headers.raw == [(b"X-One", b"1")]
     assert (request.content, request.url.raw_path) == (b"Hello", b"/a%2Fb")
-    assert request.extensions == {"client": "requests"}
+    assert request.extensions == {}
     assert request.url == httpx.URL("https://api.example/a%2Fb")

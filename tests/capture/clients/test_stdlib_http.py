@@ -15,6 +15,7 @@ from pytest_chatprompt.capture.clients.interception import intercept_clients
 from tests.capture.clients.client import Parts
 from tests.capture.clients.echo_server import EchoServer
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
+from tests.raw_server import RawServer, read_request
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +105,22 @@ def test_a_kept_connection_sends_what_is_let_pass(echo_server: EchoServer) -> No
     connection.close()
     assert bodies == ["Hello"] * 3
     assert (len(interceptor.sent), echo_server.connections) == (3, 1)
+
+
+def test_a_reply_from_the_network_may_end_with_its_connection(raw_server: RawServer) -> None:
+    def talk(connection: socket.socket, _: int) -> None:
+        read_request(connection)
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\nHello")
+        connection.sendall(b" there" * 100_000)
+
+    raw_server.talk = talk
+    with intercept_clients(RecordingInterceptor(lambda _: None)):
+        connection = http.client.HTTPConnection("127.0.0.1", raw_server.port, timeout=30)
+        connection.request("POST", "/", b"Hello")
+        with connection.getresponse() as response:
+            # The connection has let go of the socket by now.
+            assert connection.sock is None
+            assert response.read() == b"Hello" + b" there" * 100_000
 
 
 def test_the_response_of_the_interceptor_is_not_changed() -> None:

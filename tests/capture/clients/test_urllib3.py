@@ -71,13 +71,6 @@ def test_too_many_retries_are_an_error_or_the_last_reply() -> None:
     assert post(script(BUSY), kept).data == b"busy"
 
 
-def test_an_error_of_the_connection_is_tried_again() -> None:
-    interceptor = script(httpx.ConnectTimeout("slow"), httpx.PoolTimeout("full"), FINE)
-    assert post(interceptor, Retry(2, backoff_factor=0)).data == b"fine"
-    with pytest.raises(urllib3.exceptions.ConnectTimeoutError, match="slow"):
-        post(script(httpx.ConnectTimeout("slow")), retries=False)
-
-
 def redirect(status: int, location: str) -> httpx.Response:
     return httpx.Response(status, headers={"Location": location})
 

@@ -28,6 +28,11 @@ DEEP = b"[" * 200 + b"]" * 200
         pytest.param(b"{'a': 1}", "", {"text": "{'a': 1}"}, id="text without a type"),
         pytest.param(b'{"a": NaN}', "application/json", {"text": '{"a": NaN}'}, id="NaN"),
         pytest.param(b"1e400", "application/json", {"text": "1e400"}, id="a number without end"),
+        pytest.param(b"[-1e400]", "application/json", {"text": "[-1e400]"}, id="a negative one"),
+        pytest.param(b'{"a": -Infinity}', "application/json", {"text": '{"a": -Infinity}'}, id="infinity"),
+        pytest.param(
+            b'data: {"a": NaN}\n\n', "text/event-stream", {"text": 'data: {"a": NaN}\n\n'}, id="NaN in a stream"
+        ),
         pytest.param(DEEP, "application/json", {"text": DEEP.decode()}, id="deep"),
         pytest.param(b"[" * 99_999, "application/json", {"text": "[" * 99_999}, id="deeper than Python reads"),
         pytest.param("\ufeff{}".encode(), "application/json", {"text": "\ufeff{}"}, id="a byte order mark"),

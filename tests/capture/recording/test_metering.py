@@ -14,8 +14,8 @@ from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.recording.open_recording import (
     OpenRecording,
     RecordingEntry,
-    billing_of,
     billing_of_sent,
+    find_billing,
     replay_or_send,
 )
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
@@ -59,7 +59,7 @@ def post(url: str = CHAT, body: Any = None, sender: type | None = None) -> httpx
     ],
 )  # fmt: skip
 def test_the_vendor_and_the_model_of_a_request(url: str, body: Any, expected: tuple[str, str, str]) -> None:
-    billing = billing_of(post(url, body))
+    billing = find_billing(post(url, body))
     assert billing is not None
     assert (billing.account, billing.model, billing.vendor) == expected
     assert url.startswith(billing.base_url)
@@ -67,16 +67,18 @@ def test_the_vendor_and_the_model_of_a_request(url: str, body: Any, expected: tu
 
 
 def test_a_request_to_something_else_is_billed_by_nobody() -> None:
-    assert billing_of(post("https://files.example/upload")) is None
+    assert find_billing(post("https://files.example/upload")) is None
 
 
 def test_a_provider_meters_its_own_requests_where_it_knows_the_budget() -> None:
     request = post("https://gateway.example/v1/chat/completions", sender=OllamaProvider)
-    assert billing_of(request) == Billing("Ollama", "gpt-5.5", "", "https://gateway.example/v1/chat/completions")
-    with use_context(SendContext(budget=RunBudget(1))):
-        assert billing_of(request) is None
-        assert billing_of(post()) is not None
-    billing = billing_of(post(sender=OpenAIProvider))
+    assert find_billing(request) == Billing("Ollama", "gpt-5.5", "", "https://gateway.example/v1/chat/completions")
+    for each, cost in ((post(sender=OpenAIProvider), 0), (post(), 0.008)):
+        budget = RunBudget(1)
+        with use_context(SendContext(budget=budget)):
+            send(budget, httpx.Response(200, json=USAGE), each)
+        assert budget.spent_usd == pytest.approx(cost)
+    billing = find_billing(post(sender=OpenAIProvider))
     assert billing is not None
     assert (billing.account, billing.vendor) == ("OpenAI", "openai")
 
@@ -137,7 +139,7 @@ def test_a_model_that_loses_its_price_costs_nothing(monkeypatch: pytest.MonkeyPa
     pending = RecordingEntry(RecordedRequest(sha256="0" * 64))
     pending.meter(budget, post())
     monkeypatch.setattr(Billing, "cost_usd", lambda *_: None)
-    pending.fail(4000)
+    pending.pay(None, 4000)
     assert budget.spent_usd == 0
 
 
@@ -191,4 +193,4 @@ def test_without_a_budget_nothing_is_metered() -> None:
     assert run_now(replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))).read()
     pending = recording.take(SentRequest.from_httpx(post()))
     assert pending.replayed is None
-    pending.fail()
+    pending.pay(None, 0)

@@ -167,6 +167,25 @@ def test_further_choices_and_thoughts_are_no_part_of_the_answer() -> None:
     assert joined["output"]["message"]["content"] == [{"text": "so"}]
 
 
+def test_chunks_of_other_servers_are_read() -> None:
+    def chunk(index: int, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"model": "m", "choices": [{"index": index, "delta": delta, **more}]}
+
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chunks = [
+        chunk(1, {"role": "assistant", "content": "no"}),
+        chunk(0, {"role": "assistant", "content": "s"}, logprobs={"content": [{"token": "s", "bytes": [115]}]}),
+        # Not all repeat the fields that they have none of, and not all number their calls.
+        chunk(0, {"content": "o"}, logprobs={"content": [{"token": "o", "bytes": [111]}]}),
+        chunk(0, {"content": None, "tool_calls": [call]}, finish_reason="tool_calls"),
+        {"model": "m", "choices": [], "usage": {"prompt_tokens": 3}},
+    ]
+    openai: Any = get_api("openai-chat")
+    response = OpenAIProvider().read_reply(openai.join_stream(chunks))
+    assert (response.text, response.finish_reason, response.usage.input_tokens) == ("so", "tool_calls", 3)
+    assert [call.function.name for call in response.tool_calls] == ["f"]
+
+
 def test_an_answer_has_what_its_tokens_cost() -> None:
     request = post(URLS["openai-chat"][0])
     answer = answer_to(request, get_api("openai-chat").answer(request, Reply("so", usage=USAGE)))

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, RecordingEntry
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, RecordingEntry, replay_or_post
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
@@ -170,5 +170,7 @@ def test_new_replies_that_are_forgotten_are_not_recorded_and_recorded_ones_stay(
 def test_requests_are_read_below_the_base_url() -> None:
     request = httpx.Request("POST", "https://api.example/v1/chat", json={"a": 1})
     for base_url, endpoint in (("https://api.example/v1", "POST /chat"), (5, "POST /v1/chat")):
-        read = OpenRecording(sends=True, base_url=base_url).read_request(request)
-        assert (read.endpoint, read.body) == (endpoint, {"a": 1})
+        recording = OpenRecording(sends=True, base_url=base_url)
+        replay_or_post(recording, request, lambda: httpx.Response(200, json={}))
+        (recorded,) = (each.request for each in recording.exchanges())
+        assert (recorded.endpoint, recorded.body) == (endpoint, {"a": 1})

@@ -141,7 +141,6 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "stripped": lambda secret: f"the key {secret.strip()} is",
     "percent-encoded": lambda secret: f"https://x.example/{quote(secret, safe='')}",
     "JSON": lambda secret: json.dumps({"a": secret}),
-    "JSON in JSON": lambda secret: json.dumps({"a": json.dumps({"b": secret})}),
     "repr": lambda secret: repr([secret]),
     "base64": lambda secret: base64.b64encode(secret.encode()).decode(),
     "base64 of user and key": lambda secret: base64.b64encode(f"me:{secret}".encode()).decode(),
@@ -188,7 +187,7 @@ RANDOM_SECRETS = st.one_of(
 )
 RANDOM_TEXTS = st.text(f"{LETTERS}:= ", max_size=5)
 INNERMOST = ["plain", "base64", "base64 of a third user"]
-AROUND = [(), ("percent-encoded",), ("JSON",), ("repr",), ("JSON", "JSON"), ("JSON", "repr"), ("repr", "JSON")]
+AROUND = [(), ("percent-encoded",), ("JSON",), ("repr",)]
 
 
 @given(
@@ -315,6 +314,13 @@ def test_the_strings_of_data_are_redacted() -> None:
     redactor = Redactor({"API_KEY": KEY})
     data = {KEY: [f"x {KEY}", 5, None, ("a", {"b": json.dumps({"c": KEY})})]}
     assert redactor.redact_data(data) == {"[secret]": ["x [secret]", 5, None, ("a", {"b": '{"c": "[secret]"}'})]}
+
+
+def test_a_secret_in_json_within_json_is_found_and_the_whole_text_is_redacted() -> None:
+    redactor = Redactor({"API_PASSWORD": PASSPHRASE})
+    data = {"arguments": json.dumps({"a": json.dumps({"b": PASSPHRASE})})}
+    assert redactor.find(data) == ("arguments.a", "the value of the environment variable API_PASSWORD")
+    assert redactor.redact_data(data) == {"arguments": "[secret]"}
 
 
 def test_a_value_under_a_secret_s_name_is_redacted_wherever_the_data_repeats_it() -> None:

@@ -29,7 +29,6 @@ def test_mistral(api: EvalAPI) -> None:
     assert client.files.retrieve(file_id=file.id).id == file.id
     assert [each.id for each in client.files.list().data] == [file.id]
     assert client.files.download(file_id=file.id).read() == b"hello"
-    assert client.files.get_signed_url(file_id=file.id).url
     assert client.files.delete(file_id=file.id).deleted
     one, _ = client.classifiers.moderate(model="m", inputs=["a", "b"]).results
     assert (one.categories or {})["pii"] is False

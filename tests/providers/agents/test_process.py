@@ -92,7 +92,7 @@ def test_a_program_that_has_printed_too_much_and_ended_is_an_error(
 ) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT_BYTES", 100_000)
     with pytest.raises(AgentError, match=r"^sh printed more than 100,000 bytes and was killed; the end .*:\nwhy$"):
-        run(["sh", "-c", "head -c 100001 /dev/zero; echo why >&2"], tmp_path)
+        run(["sh", "-c", "echo why >&2; head -c 100001 /dev/zero"], tmp_path)
 
 
 def test_a_process_that_ignores_its_input_does_not_block(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -211,20 +209,7 @@ def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
             {},
             ContentFilterError,
             f"400 Bad Request: The response was filtered.\n{FILTERED} Filtered: hate (high), jailbreak.\n(content_filter)",
-            id="Azure's content filter, as its answers spell it",
-        ),
-        pytest.param(
-            400,
-            azure(
-                "400",
-                "The response was filtered.",
-                inner_error={"code": "ResponsibleAIPolicyViolation", "content_filter_results": RESULTS},
-            ),
-            {},
-            ContentFilterError,
-            f"400 Bad Request: The response was filtered.\n{FILTERED} Filtered: hate (high), jailbreak.\n"
-            "(ResponsibleAIPolicyViolation)",
-            id="Azure's content filter, as its reference spells it",
+            id="Azure's content filter",
         ),
         pytest.param(
             400,
@@ -571,25 +556,14 @@ def test_programs_can_read_message_code_request_id_and_wait() -> None:
         pytest.param({"retry_after_ms": "250", "retry_after": "9"}, 0.25, id="milliseconds come first"),
         pytest.param({"retry_after": "1.5"}, 1.5, id="seconds"),
         pytest.param({"retry_after": "-1"}, 0.0, id="a negative number of seconds"),
-        pytest.param({"retry_after": "soon"}, None, id="neither a number nor a date"),
-        pytest.param(
-            {"retry_after": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}, None, id="a date with an impossible zone"
-        ),
+        pytest.param({"retry_after": "soon"}, None, id="not a number"),
         pytest.param({"retry_after": "inf"}, None, id="infinite"),
         pytest.param({"retry_after_ms": "x", "retry_after": "2"}, 2.0, id="milliseconds that are not a number"),
-        pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, 0.0, id="a date in the past"),
-        pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37"}, 0.0, id="a date without a zone"),
+        pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, None, id="a date"),
     ],
 )
 def test_the_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
     assert error_of(429, "", **headers).retry_after_seconds == seconds
-
-
-def test_a_date_in_the_header_becomes_seconds_from_now() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    seconds = error_of(429, "", retry_after=date).retry_after_seconds
-    assert seconds is not None
-    assert 50 < seconds <= 60
 
 
 @pytest.mark.parametrize(

@@ -106,22 +106,6 @@ def test_a_request_that_is_too_large_goes_alone() -> None:
     assert limits.wait_to_start(500, clock.cancellation()).started_at == pytest.approx(1060, abs=0.05)
 
 
-def test_a_request_counts_from_when_it_is_sent() -> None:
-    clock = Clock()
-    limits = MinuteLimits(requests_per_minute=1, clock=clock)
-    started = try_start(limits, 0)
-    assert started is not None
-    clock.now += 50
-    limits.restart(started)
-    clock.now += 50
-    assert try_start(limits, 0) is None
-    clock.now += 10
-    assert try_start(limits, 0) is not None
-    # It counts for nothing any more, and is sent only now.
-    limits.restart(started)
-    assert started.started_at == clock.now
-
-
 def test_nobody_overtakes_those_that_wait() -> None:
     limits = MinuteLimits(tokens_per_minute=100, clock=(clock := Clock()))
     first = try_start(limits, 90)

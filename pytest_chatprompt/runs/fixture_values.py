@@ -1,15 +1,19 @@
-"""Cases in code: what the fixtures make of an `EvalCase` that a test or a conftest returns from `eval_case`."""
+"""What the fixtures give: the case, its request, the provider, and in an ordinary test the response.
+
+A test or a conftest may return an `EvalCase` made in code from `eval_case`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.item import EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.wording import did_you_mean
 
@@ -18,22 +22,20 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+_SUFFIX: Final = "_provider"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
-def fail_without_case(item: pytest.Item) -> NoReturn:
-    """Fail because no fixture overrides `eval_case` for an ordinary test."""
+def case_of(item: pytest.Item) -> EvalCase:
+    """The case of an eval item, with its variables filled in; an ordinary test has none, and fails."""
     __tracebackhide__ = True
-    item.stash[_no_case_key] = True
-    _fail(f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here")
+    if not isinstance(item, EvalItem):
+        item.stash[_no_case_key] = True
+        _fail(f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here")
+    return item.case.render()
 
 
-def request_of_case(
-    request: pytest.FixtureRequest,
-    case: EvalCase,
-    provider_name: Callable[[pytest.FixtureRequest], str],
-    existing_providers: Callable[[pytest.FixtureRequest], set[str]],
-) -> ProviderRequest:
+def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderRequest:
     """The request that is built from the fixture `eval_case`.
 
     The files of a case that was made in code are looked for beside the module of its test, and the guideline patterns
@@ -50,7 +52,6 @@ def request_of_case(
         if case.guideline_patterns is None:
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
         # Most cases are read from an eval file.
-        from pytest_chatprompt.cases.case import case_in_test  # noqa: PLC0415
         from pytest_chatprompt.cases.origin import CaseTest  # noqa: PLC0415
 
         item: Any = request.node
@@ -58,12 +59,65 @@ def request_of_case(
     name = None
     if case.settings is not None:
         name = provider_name(request)
-        check_setting_names(case, name, lambda: existing_providers(request))
+        _check_setting_names(request, case, name)
     reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 
-def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
+def provider_name(request: pytest.FixtureRequest) -> str:
+    """The name of the provider that the case, the command line or the ini asks for."""
+    __tracebackhide__ = True
+    item, options = request.node, request.config.stash[options_key]
+    name = item.provider_name if isinstance(item, EvalItem) else options.provider or _provider_named_by_case(request)
+    return name or options.default_provider
+
+
+def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
+    """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
+    __tracebackhide__ = True
+    plain = getattr(request.node.parent, "plain_providers", ())
+    if name in plain and not request.config.option.setupshow:
+        # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
+        return built_in_provider(request.config, name)
+    fixture_name = f"{name}{_SUFFIX}"
+    try:
+        provider: Provider = request.getfixturevalue(fixture_name)
+        return provider
+    except pytest.FixtureLookupError as error:
+        if error.argname != fixture_name:
+            raise
+    from pytest_chatprompt.runs.agentv_providers import provider_of_target  # noqa: PLC0415
+    from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
+
+    # Its hooks show an error as text, also if this test is the first that needs them.
+    EvalSession.get(request.config)
+    return provider_of_target(request, name, existing_providers(request))
+
+
+def built_in_provider(config: pytest.Config, name: str) -> Provider:
+    """The built-in provider of a name with its defaults, one for the run."""
+    providers = SharedByRun.of(config).providers
+    if name not in providers:
+        from pytest_chatprompt.apis.table import get_provider  # noqa: PLC0415
+
+        providers[name] = get_provider(name)()
+    return providers[name]
+
+
+def existing_providers(request: pytest.FixtureRequest) -> set[str]:
+    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    listed = None
+    try:
+        # There is no such fixture.
+        request.getfixturevalue(_SUFFIX)
+    except pytest.FixtureLookupError as error:
+        # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
+        listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
+    names = re.split(r",\s*", listed[1]) if listed else []
+    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
+
+
+def _provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
     """The provider that the case of an ordinary test names; `None` if there is no case, or it names none."""
     __tracebackhide__ = True
     try:
@@ -84,11 +138,13 @@ def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
     return names[0]
 
 
-def response_in_test(
+def response_of(
     request: pytest.FixtureRequest, provider_request: ProviderRequest, provider: Provider, api: EvalAPI
 ) -> ProviderResponse:
-    """Send a request in an ordinary test, and get the response."""
+    """The response of an eval item; an ordinary test sends the request for it."""
     __tracebackhide__ = True
+    if isinstance(request.node, EvalItem):
+        return request.node.response()
     from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
         call_provider,
         capture_live,
@@ -115,21 +171,22 @@ def _fail(text: str) -> NoReturn:
     pytest.fail(text, pytrace=False)
 
 
-def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable[[], Iterable[str]]) -> None:
+def _check_setting_names(request: pytest.FixtureRequest, case: EvalCase, used_name: str) -> None:
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
 
     names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
-    known = sorted(find_providers()) if names else []
+    known = sorted(existing_providers(request)) if names else []
     unknown = sorted(names - {*known})
     if unknown:
         raise EvalFileError(
-            option_diagnostic(
+            case_diagnostic(
                 case,
                 f"settings for an unknown provider {name!r}; "
                 + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
-                ("settings", name),
+                "settings",
+                name,
             )
             for name in unknown
         )
