@@ -90,7 +90,8 @@ SCHEMA_NAME: Final = "eval.schema.json"
 # What ordinary tests ask for that have snapshots or recordings.
 OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
 # What a run does only on the word of the snapshots on disk.
-_ACTIONS: Final = ("--snapshot-update", "--chatprompt-live", "--chatprompt-replay", "--chatprompt-remove-unused")
+_WRITING: Final = ("--snapshot-update", "--chatprompt-remove-unused")
+_ACTIONS: Final = (*_WRITING, "--chatprompt-live", "--chatprompt-replay")
 _HOST: Final = (
     r"[^/:@\s]+|[\da-fA-F:]+",
     "a host; write names or addresses without scheme, port and path, such as files.example",
@@ -130,6 +131,11 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
     ("schema", _FLAG, "print the JSON Schema of eval files, for editors, and collect nothing"),
     ("show", _FLAG, "print what is sent, as a conversation and as it is, and compare nothing"),
+    (
+        "accept",
+        {"metavar": "ID", "action": "append", "default": []},
+        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots; may be repeated",
+    ),
     (
         "report",
         {"metavar": "PATH", "action": "append", "default": []},
@@ -183,6 +189,7 @@ class Options:
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
+        accept: the ids of changes to write into their snapshots.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
@@ -224,7 +231,11 @@ class Options:
         self.live = self.live and not self.estimates
         self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"))
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
-        self.keeps_results = self.show or bool(self.reports)
+        self.accept: list[str] = config.getoption("chatprompt_accept")
+        if self.accept:
+            others = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
+            _check_alone(config, "--chatprompt-accept writes only what it names", others)
+        self.keeps_results = self.show or bool(self.reports or self.accept)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
         self.guideline_patterns = tuple(patterns) if patterns else None

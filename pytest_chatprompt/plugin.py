@@ -75,6 +75,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
         config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+    if options.accept and not is_worker:
+        from pytest_chatprompt.reports.acceptance import AcceptanceHooks  # noqa: PLC0415
+
+        config.pluginmanager.register(AcceptanceHooks(options.accept), "chatprompt-acceptance")
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 

@@ -60,8 +60,8 @@ def about_message(number: int | None, text: str) -> str:
     return text if number is None else f"message {number}: {text}"
 
 
-def numbered(noun: str, numbers: Sequence[int]) -> str:
-    """Things by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
+def numbered(noun: str, numbers: Sequence[int | str]) -> str:
+    """Things by their numbers or ids: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
     *first, last = map(str, numbers)
     return f"{noun}s {', '.join(first)} and {last}" if first else f"{noun} {last}"
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import pytest
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.reports.review import Content, Review
+from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
+from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.reports.terminal_hooks import failed_results, shortened
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
-from pytest_chatprompt.snapshots.diff import accept_changes
+from pytest_chatprompt.results.texts import summary_line
+from pytest_chatprompt.snapshots.diff import accept_change, compare_snapshots
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
     atomic_write,
@@ -17,96 +23,181 @@ from pytest_chatprompt.snapshots.files import (
     refuse_folder_outside_root,
 )
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
+from pytest_chatprompt.snapshots.stored import Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
 
-# The ids of what is no change of a snapshot: those that do not exist yet, and those of cases that exchanged their names.
+# The id of all snapshots that do not exist yet.
 NEW: Final = "new"
-RENAMED: Final = "renamed"
-# Shorter ones would be guesses.
-_LEAST_CHARACTERS: Final = 4
 
 
 class Acceptance:
-    """What can be accepted of a run, by id, and what was.
+    """What can be accepted of a run, by id, and what is.
 
     Args:
-        review: of the run.
+        results: of the tests that differ from their snapshots.
         root: pytest's root folder.
+
+    Attributes:
+        results: by node id, as they are with what was accepted.
+        changes: the results that have each change, by its id, those of the most tests first; `new` is the last.
     """
 
-    def __init__(self, review: Review, root: Path) -> None:
-        self.review = review
+    def __init__(self, results: Sequence[CaseResult], root: Path) -> None:
+        self.results = {result.node_id: result for result in results}
         self._root = root
-        self._contents: dict[str, Content] = {distinct.id: distinct.change.content for distinct in review.changes}
-        self._results: dict[str, Sequence[CaseResult]] = {distinct.id: distinct.results for distinct in review.changes}
-        renamed = [result for result in review.results if result.node_id in review.renamed]
-        self._results |= {name: found for name, found in ((RENAMED, renamed), (NEW, review.new)) if found}
-        # The ids of what is not accepted yet, by the tests that have it; and the data of each snapshot on disk.
-        self._left: dict[str, set[str]] = {}
-        for change_id, results in self._results.items():
-            for result in results:
-                self._left.setdefault(result.node_id, set()).add(change_id)
-        self._hashes: dict[str, str | None] = {}
+        review = Review(list(self.results.values()))
+        self._digests = {distinct.change.digest: distinct.id for distinct in review.changes}
+        self._contents = {distinct.id: distinct.change.content for distinct in review.changes}
+        self.changes: dict[str, Sequence[CaseResult]] = {each.id: each.results for each in review.changes}
+        if review.new:
+            self.changes[NEW] = review.new
 
-    @property
-    def ids(self) -> list[str]:
-        """The ids of all that differs, those of the most snapshots first."""
-        return list(self._results)
+    def find(self, asked: str) -> list[str]:
+        """The ids of what a user may mean: by an id, by more of the digest, or by less if that is enough."""
+        if asked in self.changes:
+            return [asked]
+        return [each for digest, each in self._digests.items() if digest.startswith(asked) and len(asked) >= ID_DIGITS]
 
-    @property
-    def left(self) -> list[str]:
-        """The ids of what was not accepted, or not in each of its snapshots."""
-        return [each for each in self._results if any(each in left for left in self._left.values())]
-
-    def is_settled(self, node_id: str) -> bool:
-        """Whether all that differs in a test is accepted."""
-        return not self._left.get(node_id)
-
-    def find(self, asked: str) -> str | None:
-        """The id of a change by what a user typed: the id, or more of its digest; `None` if no change has it."""
-        if asked in self._results:
-            return asked
-        found = [each.id for each in self.review.changes if each.digest.startswith(asked)]
-        return found[0] if len(found) == 1 and len(asked) >= _LEAST_CHARACTERS else None
-
-    def describe(self, change_id: str) -> str:
-        """A change in a few words: `change 3f2a in 37 snapshots`."""
-        noun = "snapshot" if change_id in self._contents else f"{change_id} snapshot"
-        numbers = count(len(self._results[change_id]), noun)
-        return f"change {change_id} in {numbers}" if change_id in self._contents else numbers
-
-    def accept(self, change_id: str) -> list[str]:
-        """Write a change into every snapshot that has it; each as a whole, whatever happens meanwhile.
-
-        Returns:
-            Why it could not be written, a line for each such snapshot.
-        """
-        problems = []
-        for result in self._results[change_id]:
-            if change_id not in self._left[result.node_id] or result.snapshot is None:
-                continue
+    def accept(self, change_id: str) -> Iterator[str]:
+        """Write a change into every snapshot that has it, each as a whole; say in a line each what was not written."""
+        for node_id in [result.node_id for result in self.changes[change_id]]:
+            result = self.results[node_id]
+            snapshot: Any = result.snapshot
             try:
-                self._write(result.snapshot, self._contents.get(change_id))
+                text = self._write(snapshot, self._contents.get(change_id))
             except (OSError, SnapshotError, SnapshotFileError) as error:
                 reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-                problems.append(f"{result.snapshot.path}: not written, {reason}")
+                yield f"{snapshot.path} is not written: {reason}"
             else:
-                self._left[result.node_id].remove(change_id)
-        return problems
+                self.results[node_id] = _accepted(result, snapshot, text)
 
-    def _write(self, snapshot: SnapshotResult, content: Content | None) -> None:
+    def _write(self, snapshot: SnapshotResult, content: Content | None) -> str:
         """Write a snapshot with one change of it, or as it is sent."""
         path = self._root / snapshot.path
         refuse_folder_outside_root(path.parent, self._root)
         stored = read_snapshot(path)
-        known = self._hashes.get(snapshot.path, snapshot.stored_sha256)
-        if (None if stored is None else data_sha256(stored)) != known:
-            raise SnapshotFileError("it is not what the run compared with any more; run again")
-        data = snapshot.sent
+        if (None if stored is None else data_sha256(stored)) != snapshot.stored_sha256:
+            raise SnapshotFileError("it has changed since the run compared with it; run again")
+        data: Mapping[str, Any] = snapshot.sent
+        is_whole = written_sha256(dump(data)) == snapshot.sent_sha256
         if stored is not None and content is not None:
-            data = accept_changes(read_data(stored), data, content)
+            data = accept_change(stored, data, content)
         text = dump(data)
+        if not is_whole or written_sha256(text) == snapshot.stored_sha256:
+            raise SnapshotFileError("a secret in it is hidden here; accept it with --snapshot-update")
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text)
-        self._hashes[snapshot.path] = written_sha256(text)
+        return text
+
+
+def _accepted(result: CaseResult, before: SnapshotResult, text: str) -> CaseResult:
+    """The result of a test as it is with the new text of its snapshot."""
+    sent = dump(before.sent)
+    if text == sent:
+        snapshot = SnapshotResult(path=before.path, state="same", sent=before.sent)
+        passed = {"outcome": "passed", "error": None} if before.is_cause else {}
+        return result.model_copy(update={"snapshot": snapshot, **passed})
+    stored, difference = read_data(text), compare_snapshots(text, sent)
+    update = {
+        "difference": difference,
+        "cost": change_cost(stored, before.sent),
+        "stored": stored,
+        "stored_sha256": written_sha256(text),
+    }
+    error = result.error
+    if before.is_cause and error is not None:
+        error = error.model_copy(update={"message": summary_line(difference.changes)})
+    return result.model_copy(update={"snapshot": before.model_copy(update=update), "error": error})
+
+
+class AcceptanceHooks:
+    """Accepts what the user names when all tests of a run have ended; the rest is reviewed as ever."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+        self._lines: list[str] = []
+        self._problems: list[str] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Accept when the tests have ended, also before the last one, and let the run pass if nothing is left."""
+        try:
+            result = yield
+        except session.Interrupted:
+            self._accept(session)
+            raise
+        except session.Failed:
+            self._accept(session)
+            if session.testsfailed:
+                raise
+            return True
+        self._accept(session)
+        return result
+
+    def _accept(self, session: pytest.Session) -> None:
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
+        acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
+        found = {asked: acceptance.find(asked) for asked in self._ids}
+        self._problems = [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
+        if not self._problems:
+            for change_id in dict.fromkeys(meant for (meant,) in found.values()):
+                self._accept_change(acceptance, change_id)
+            _settle(session, reporter, differing, acceptance.results)
+        session.testsfailed += bool(self._problems)
+
+    def _accept_change(self, acceptance: Acceptance, change_id: str) -> None:
+        problems = list(acceptance.accept(change_id))
+        self._problems += problems
+        number = len(acceptance.changes[change_id]) - len(problems)
+        what = (
+            count(number, "new snapshot") if change_id == NEW else f"change {change_id} in {count(number, 'snapshot')}"
+        )
+        self._lines.append(f"accepted {what}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was accepted, and what could not be."""
+        for line in self._lines:
+            write_line(terminalreporter, line)
+        for problem in self._problems:
+            write_line(terminalreporter, problem, red=True)
+
+
+def unknown(asked: str, meant: Sequence[str], acceptance: Acceptance) -> str:
+    """Why an id says not what to accept."""
+    problem = f"may be {' or '.join(meant)}" if meant else "is no change of this run"
+    known = f"it has {', '.join(acceptance.changes)}" if acceptance.changes else "no snapshot differs"
+    return f"--chatprompt-accept {asked}: {asked!r} {problem}; {known}. Nothing is accepted."
+
+
+def _settle(
+    session: pytest.Session,
+    reporter: Any,
+    differing: Sequence[tuple[Any, CaseResult]],
+    results: Mapping[str, CaseResult],
+) -> None:
+    """Let the reports of a run say what is left, and count those of which nothing is as accepted."""
+    accepted = []
+    plugin: Any = session.config.pluginmanager.get_plugin("chatprompt-reports-of-run")
+    for report, before in differing:
+        result = results[before.node_id]
+        vars(report)["chatprompt_result"] = json.dumps(result.as_data())
+        if plugin is not None:
+            plugin.replace(before, result)
+        if result.outcome == "passed":
+            accepted.append(report)
+        elif result.differs and result is not before:
+            if result.error is not None and result.error != before.error:
+                report.longrepr.reprcrash.message = result.error.message
+            report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
+    moved = set(accepted)
+    for name in ("failed", "error"):
+        kept = [report for report in reporter.stats.pop(name, ()) if report not in moved]
+        reporter.stats.update({name: kept} if kept else {})
+    session.testsfailed -= len(accepted)
+    if accepted:
+        # The last line has this category too, in a run that ended early as well.
+        reporter._add_stats("accepted", accepted)

@@ -28,7 +28,10 @@ def _markdown(run: RunResults) -> str:
 
 
 def _json(run: RunResults) -> str:
-    return json.dumps(run.as_data(), indent=1) + "\n"
+    from pytest_chatprompt.reports.review import change_results  # noqa: PLC0415
+
+    told = run.model_copy(update={"changes": change_results(run.results)})
+    return json.dumps(told.as_data(), indent=1) + "\n"
 
 
 # One line for each of `option_values.REPORT_SUFFIXES`.

@@ -123,8 +123,9 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     parts += _listed("New", [code(result.node_id) for result in review.new])
     foot = f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
     room = limit - sum(len(part) + 1 for part in (*parts, foot)) - LONGEST_NAME
-    forms = ((_change(change, most_lines) for most_lines in _MOST_LINES) for change in review.changes)
+    forms = ((_change(run, each, lines) for lines in _MOST_LINES) for each in review.changes)
     shown = list(_that_fit(forms, room))
+    shown[:1] = [each.replace("<details>", "<details open>", 1) for each in shown[:1]]
     left = len(review.changes) - len(shown)
     note = [f"… and {count(left, 'more change')}, of fewer snapshots.\n"] if left else []
     answers = markdown_answers(run, room - sum(len(part) + 1 for part in shown))
@@ -157,10 +158,10 @@ def _around_changes(removed: Sequence[str], added: Sequence[str]) -> tuple[Seque
     return [old for old, _ in pairs], [new for _, new in pairs]
 
 
-def _change(distinct: DistinctChange, most_lines: int) -> str:
-    opened = " open" if distinct.number == 1 else ""
+def _change(run: RunResults, distinct: DistinctChange, most_lines: int) -> str:
     change = distinct.change
-    summary = f"{distinct.number}. {distinct.counts()}: {html_code(describe_change(change))}"
+    command = accept_all(run, distinct.results, distinct.id)
+    summary = f"change {distinct.id}: {distinct.counts()}: {html_code(describe_change(change))}"
     removed, added = _around_changes(change.removed, change.added)
     signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
     lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
@@ -169,7 +170,7 @@ def _change(distinct: DistinctChange, most_lines: int) -> str:
     cost = cost_line(distinct.costs, code)
     return "\n".join(
         [
-            f"<details{opened}><summary>{summary}</summary>",
+            f"<details><summary>{summary}</summary>",
             "",
             _block("diff", lines, most_lines),
             "",
@@ -178,6 +179,7 @@ def _change(distinct: DistinctChange, most_lines: int) -> str:
             *([f"What is sent: {cost}.", ""] if cost else []),
             f"Snapshots: {cases}.",
             "",
+            *([f"To accept it: {code(command, _RESERVED // 2)}", ""] if command else []),
             "</details>",
             "",
         ]

@@ -22,7 +22,7 @@ from pytest_chatprompt.reports.answers import pass_rate, provider_totals, table_
 from pytest_chatprompt.reports.compare import KINDS, RunComparison, compared_run
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import Review, cost_line
-from pytest_chatprompt.reports.run_commands import accept, accept_all
+from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.wording import count
 
@@ -61,7 +61,7 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         title=review.title(),
         changes=review.changes[:_MOST_CHANGES],
         cost_line=cost_line,
-        accept=partial(accept, run),
+        accept=partial(accept_all, run),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),

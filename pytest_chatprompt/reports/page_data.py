@@ -123,7 +123,7 @@ _BLOCK_CHARACTERS: Final = 400_000
 def page_data(run: RunResults, review: Review, comparison: RunComparison | None = None) -> tuple[str, list[str]]:
     """The index of all changes and cases, and the blocks of what the page shows of each case."""
     compared = {} if comparison is None else {case.after.node_id: case for case in comparison.cases}
-    numbers = {distinct.change.content: distinct.number - 1 for distinct in review.changes}
+    numbers = {distinct.change.content: number for number, distinct in enumerate(review.changes)}
     entries: list[dict[str, Any]] = []
     blocks: list[list[str]] = [[]]
     size = 0
@@ -139,7 +139,10 @@ def page_data(run: RunResults, review: Review, comparison: RunComparison | None 
             entry |= {"kind": "new"} if case is None else {"kind": case.kind, "answers": case.answers}
         entries.append(entry | {"block": len(blocks) - 1, "at": len(blocks[-1])})
         blocks[-1].append(body)
-    index = {"changes": [_change(distinct.change) for distinct in review.changes], "cases": entries}
+    index = {
+        "changes": [{"id": distinct.id, **_change(distinct.change)} for distinct in review.changes],
+        "cases": entries,
+    }
     return _packed(_dumped(index)), [_packed(f"[{','.join(bodies)}]") for bodies in blocks]
 
 

@@ -10,15 +10,16 @@ from typing import Any, Final, Literal, TypeVar
 
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.results.records import CaseResult, ChangeCost
+from pytest_chatprompt.results.records import CaseResult, ChangeCost, ChangeResult
 from pytest_chatprompt.results.texts import Piece, common_start, excerpt, pieces_of_one_line, summary_line
 from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, DataPath
+from pytest_chatprompt.snapshots.stored import Change, Content, DataPath
 from pytest_chatprompt.wording import count, data_place, listed, numbered
 
-Content = tuple[tuple[str, ...], ...]
+# An id has at least so many digits.
+ID_DIGITS: Final = 4
 
 
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
@@ -46,9 +47,9 @@ def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath
 
 @dataclass(frozen=True, slots=True)
 class DistinctChange:
-    """One change, and all the places and cases that have it; its number counts from 1."""
+    """One change, and all the places and cases that have it; its id is the beginning of its digest."""
 
-    number: int
+    id: str
     change: Change
     places: tuple[tuple[str, int], ...]
     results: tuple[CaseResult, ...]
@@ -77,11 +78,6 @@ class DistinctChange:
         tokens = estimate_tokens(characters)
         return ChangeCost(characters=characters, tokens=tokens, prefix_break=place if ends_it else None)
 
-    @property
-    def has_others(self) -> bool:
-        """Whether one of its cases has another change, too."""
-        return any(len({change.content for change in result.difference.changes}) > 1 for result in self.results)
-
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
     """The distinct changes of a run, those of the most cases first; a case that ran twice counts as it ran last."""
@@ -98,7 +94,34 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
         cases = {result.node_id: result for _, result in same.values()}
         changes.append((told, tuple(places.most_common()), tuple(cases.values())))
     changes.sort(key=lambda change: -len(change[2]))
-    return [DistinctChange(number, *change) for number, change in enumerate(changes, start=1)]
+    ids = _ids([change.digest for change, *_ in changes])
+    return [DistinctChange(ids[change[0].digest], *change) for change in changes]
+
+
+def _ids(digests: Sequence[str]) -> dict[str, str]:
+    """The ids of changes by their digests: longer for all that would share one."""
+    ids: dict[str, str] = {}
+    length = ID_DIGITS
+    while len(ids) < len(digests):
+        sharing = Counter(digest[:length] for digest in digests)
+        ids |= {digest: digest[:length] for digest in digests if digest not in ids and sharing[digest[:length]] == 1}
+        length += 1
+    return ids
+
+
+def change_results(results: Iterable[CaseResult]) -> tuple[ChangeResult, ...]:
+    """The records of the distinct changes of a run."""
+    return tuple(
+        ChangeResult(
+            id=distinct.id,
+            removed=distinct.change.removed,
+            added=distinct.change.added,
+            moved=distinct.change.moved,
+            places=dict(distinct.places),
+            node_ids=tuple(result.node_id for result in distinct.results),
+        )
+        for distinct in distinct_changes(results)
+    )
 
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
@@ -201,7 +224,6 @@ _SHOWN_CASES: Final = 3
 _SHOWN_PLACES: Final = 4
 _SHOWN_LINES: Final = 20
 _SHOWN_CHANGES: Final = 20
-_MOST_NAMED: Final = 10
 
 T = TypeVar("T")
 
@@ -223,10 +245,11 @@ class Review:
         self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
-        """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
+        """What pytest's short summary says of a case that was shown: what is new in it, and ids."""
         changes = result.difference.changes
         new = [change for change in changes if self._first_case(change) == result.node_id]
-        return " and ".join(filter(None, (summary_line(new), self._numbers_of(set(changes) - set(new)))))
+        told = [change for change in changes if self._first_case(change) != result.node_id]
+        return " and ".join(filter(None, (summary_line(new), self._ids_of(told))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
         """What to show in place of the diff of a case: a text if one line says it all, nothing if there is no diff."""
@@ -234,7 +257,7 @@ class Review:
         first = {self._first_case(change) for change in changes}
         if changes and result.node_id not in first:
             where = f"with {first.pop()}" if len(first) == 1 else "above"
-            return f"nothing but {self._numbers_of(changes)}, shown {where} and at the end"
+            return f"nothing but {self._ids_of(changes)}, shown {where} and at the end"
         lines: list[StyledLine] = []
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
@@ -242,16 +265,16 @@ class Review:
                 lines.append(((f"@@ {hunk.place} @@", "bold"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
-                lines.append(((f"@@ {hunk.place} @@ {self._numbers_of(of_hunk)}, shown above", "bold"),))
+                lines.append(((f"@@ {hunk.place} @@ {self._ids_of(of_hunk)}, shown above", "bold"),))
         return lines
 
     def _first_case(self, change: Change) -> str:
         """The case with which a change is shown."""
         return self._distinct[change.content].results[0].node_id
 
-    def _numbers_of(self, changes: Iterable[Change]) -> str:
-        numbers = sorted({self._distinct[change.content].number for change in changes})
-        return numbered("change", numbers) if numbers else ""
+    def _ids_of(self, changes: Iterable[Change]) -> str:
+        ids = list({self._distinct[change.content].id: None for change in changes})
+        return numbered("change", ids) if ids else ""
 
     def title(self) -> str:
         """What changed, in numbers."""
@@ -261,20 +284,12 @@ class Review:
         )
         return ", ".join(filter(None, nouns))
 
-    def accepted_with(self, distinct: DistinctChange) -> str:
-        """What is accepted with the snapshots that have a change; `""` if all have it, or too many to name them."""
-        cases = len(distinct.results)
-        if cases == self.snapshot_count or (cases > _MOST_NAMED and not self.lists_all):
-            return ""
-        these = "this snapshot, with its" if cases == 1 else "these snapshots, with their"
-        return f"{these} other changes" if distinct.has_others else "it"
-
-    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
-        """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
+    def end_lines(self, accept_all: str, accept: Callable[[DistinctChange], str]) -> Iterator[StyledLine]:
+        """All that changed, each change once, with the commands that accept all or one of them; they may be `""`."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
             yield from self._change_lines(distinct)
-            if (what := self.accepted_with(distinct)) and (command := accept(distinct.results)):
-                yield ((f"   To accept {what}: {command}", ""),)
+            if command := accept(distinct):
+                yield ((f"   To accept it: {command}", ""),)
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
@@ -286,15 +301,14 @@ class Review:
     def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
         most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
         names = listed([result.node_id for result in distinct.results], most[0])
-        yield ((f"{distinct.number}. {distinct.counts()}: {names}", "bold"),)
+        yield ((f"change {distinct.id}: {distinct.counts()}: {names}", "bold"),)
         numbers = len(distinct.results) > 1
         places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]
         yield ((f"   {listed(places, most[1], 'place')}", ""),)
         if cost := cost_line(distinct.costs):
             yield ((f"   {cost}", ""),)
         change = distinct.change
-        # The failure of a case in which nothing else changed says this.
-        if distinct.has_others and (hint := mask_hint([change])):
+        if hint := mask_hint([change]):
             yield ((f"   {hint}", ""),)
         signs = (("-", change.removed), ("+", change.added), (">", change.moved))
         lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]

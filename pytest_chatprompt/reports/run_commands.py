@@ -11,37 +11,41 @@ if TYPE_CHECKING:
     from pytest_chatprompt.results.records import CaseResult, RunResults
 
 _ACCEPTING: Final = "--snapshot-update"
-_REPORT: Final = "--chatprompt-report"
+_ACCEPTING_ONE: Final = "--chatprompt-accept"
+# What a run that is repeated does not do again.
+_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE)
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 # Options that decide what a test sends, or where it is found.
 OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
 
 
-def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
-    """The command that repeats a run and accepts what it found; `""` for a run that compared with a git revision."""
+def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = "") -> str:
+    """The command that repeats a run and accepts what it found, or one change; `""` if it compared with a revision."""
     if run.against is not None:
         return ""
     if run.shards:
         # No one command has selected what they ran.
-        return accept(run, results)
-    words = list(without_report(run.command))
+        return accept(run, results, change_id)
+    words = [word for word in without_report(run.command) if word != _ACCEPTING]
     if all(result.case_id is not None for result in results):
         words = [word for word in words if word not in _SENDING_OPTIONS]
-    if _ACCEPTING not in words:
-        words.append(_ACCEPTING)
-    return shlex.join(["pytest", *words])
+    return shlex.join(["pytest", *words, *_accepting(change_id)])
 
 
-def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
-    """The command that accepts some cases of a run; `""` for a run that compared with a git revision."""
+def _accepting(change_id: str) -> tuple[str, ...]:
+    return (_ACCEPTING_ONE, change_id) if change_id else (_ACCEPTING,)
+
+
+def accept(run: RunResults, results: Sequence[CaseResult], change_id: str = "") -> str:
+    """The command that accepts some cases of a run, or one change in them; `""` if it compared with a revision."""
     if run.against is not None:
         return ""
     words = [f"{posixpath.relpath(each.path, run.folder)}::{each.node_id.partition('::')[2]}" for each in results]
     words += kept_options(run.command, OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
-    return shlex.join(["pytest", *words, _ACCEPTING])
+    return shlex.join(["pytest", *words, *_accepting(change_id)])
 
 
 def repeated(words: Iterable[str], option: str) -> str:
@@ -61,12 +65,12 @@ def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def without_report(words: Iterable[str]) -> Iterator[str]:
-    """The words of a command without reports, which a run that accepts need not write."""
+    """The words of a command without reports and what it accepted, which a run that accepts need not write."""
     remaining = iter(words)
     for word in remaining:
-        if word == _REPORT:
+        if word in _WRITING:
             next(remaining, None)
-        elif not word.startswith(f"{_REPORT}="):
+        elif not word.startswith(tuple(f"{option}=" for option in _WRITING)):
             yield word
 
 

@@ -45,6 +45,12 @@ class CollectedResults:
             result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
         self.results[result.node_id] = result
 
+    def replace(self, before: CaseResult, after: CaseResult) -> None:
+        """Put another result in the place of one of a test; what came after that, such as its teardown, stays."""
+        kept = self.results[before.node_id]
+        is_last = kept.outcome == before.outcome
+        self.results[before.node_id] = after if is_last else kept.model_copy(update={"snapshot": after.snapshot})
+
 
 def uncollected_result(report: pytest.CollectReport) -> CaseResult:
     """The result of a file that could not be collected, at the line that its error names."""

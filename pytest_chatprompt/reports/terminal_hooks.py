@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -33,8 +32,9 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     shows_failures = config.option.tbstyle not in ("no", "line")
     review = Review([result for _, result in differing], lists_all=verbosity >= _VERBOSE)
     for report, result in differing if verbosity <= _VERBOSE else ():
-        report.longrepr = _shortened(report.longrepr, review, result)
-    changes = _Changes(review, config, lists=len(differing) > 1 or not shows_failures)
+        report.longrepr = shortened(report.longrepr, review, result)
+    lists = len(differing) > 1 or len(review.changes) > 1 or not shows_failures
+    changes = _Changes(review, config, lists)
     config.pluginmanager.register(changes, "chatprompt-review")
 
 
@@ -48,7 +48,7 @@ def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
     ]
 
 
-def _shortened(representation: Any, review: Review, result: CaseResult) -> Any:
+def shortened(representation: Any, review: Review, result: CaseResult) -> Any:
     """What pytest shows of a failure, with what is new in it in place of the whole diff."""
     traceback = getattr(representation, "reprtraceback", None)
     if traceback is None or getattr(traceback.reprentries[-1], "style", "") != "value":
@@ -96,7 +96,7 @@ class _ShownCase:
 
 @dataclass(eq=False)
 class _Changes:
-    """Lists all distinct changes after the failures; of a single case that was shown, only what it costs."""
+    """Lists all distinct changes after the failures; of a single one that was shown, only what it costs."""
 
     review: Review
     config: pytest.Config
@@ -110,8 +110,7 @@ class _Changes:
         if not self.lists:
             costs = [result.cost for result in self.review.results if result.cost is not None]
             if cost := cost_line(costs):
-                what = "This change" if len(self.review.changes) == 1 else "All changes together"
-                write_line(terminalreporter, f"{what}: {cost}")
+                write_line(terminalreporter, f"This change: {cost}")
             return
         write_title(terminalreporter, "=", self.review.title())
         writer = self.config.get_terminal_writer()
@@ -120,5 +119,7 @@ class _Changes:
         ended_early = session is not None and (session.shouldfail or session.shouldstop)
         # What a run that ended early did not come to is not to be accepted.
         accepts_all = (accept if ended_early else accept_all)(run, run.results)
-        for line in self.review.end_lines(accepts_all, partial(accept, run)):
+        # Repeated, it ends where this one did; and it is known what the change is, wherever it stands.
+        commands = {each.id: accept_all(run, each.results, each.id) for each in self.review.changes}
+        for line in self.review.end_lines(accepts_all, lambda distinct: commands[distinct.id]):
             write_styled(writer, line)

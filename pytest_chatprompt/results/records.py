@@ -127,6 +127,7 @@ class SnapshotResult(_Record):
         cost: what that costs; `None` where it does not differ, or its file cannot be read.
         stored_sha256: of its data; `None` if there is none.
         sent_sha256: of the data of what is sent; `None` where it is the same.
+        is_cause: whether the test failed for this, and for nothing else.
         renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
         stored: its data; kept only if a report asks for it.
         sent: the data of what is sent, with its requests; kept only if a report asks for it.
@@ -138,9 +139,30 @@ class SnapshotResult(_Record):
     cost: ChangeCost | None = None
     stored_sha256: str | None = None
     sent_sha256: str | None = None
+    is_cause: bool = False
     renamed_from: str | None = None
     stored: Any = None
     sent: Any = None
+
+
+class ChangeResult(_Record):
+    """A distinct change of a run: equal lines, wherever in the requests they stand.
+
+    Args:
+        id: what `--chatprompt-accept` takes, the same in every run that does not have another change like it.
+        removed: the lines that were removed.
+        added: those that were added.
+        moved: those that only changed their place.
+        places: how many tests have it in each place, by the path in the data.
+        node_ids: of the tests that have it.
+    """
+
+    id: str
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    places: dict[str, int]
+    node_ids: tuple[str, ...]
 
 
 class ResponseResult(_Record):
@@ -369,6 +391,7 @@ class RunResults(_Record):
         folder: where pytest was started, relative to pytest's root folder; `.` for that folder itself.
         is_live: whether requests went to the real APIs.
         against: the git revision whose snapshots were compared with; `None` for the files on disk.
+        changes: in what all of them differ, those of the most tests first; only a report has them.
         results: of the tests of this plugin, in the order in which they ended.
         snapshots: what the tests did not use of the snapshots of their files; a file of which all tests were selected
             and all snapshots are used has no record. Empty if the run cannot tell: it ended early, or compared nothing.
@@ -380,6 +403,7 @@ class RunResults(_Record):
     folder: str = "."
     is_live: bool = False
     against: str | None = None
+    changes: tuple[ChangeResult, ...] = ()
     results: tuple[CaseResult, ...] = ()
     snapshots: tuple[SnapshotUses, ...] = ()
 

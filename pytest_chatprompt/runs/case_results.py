@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
+# How the failure of a case begins.
+_SENT_TO: Final = "what is sent to "
 
 
 _TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
@@ -62,11 +64,12 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
-    if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
+    if report.failed and snapshot is not None and _failed_for_snapshot(report, snapshot):
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
         representation.reprcrash.message = _message(item, snapshot)
-        result = result.model_copy(update={"error": _error(item, report)})
+        cause = snapshot.model_copy(update={"is_cause": True})
+        result = result.model_copy(update={"error": _error(item, report), "snapshot": cause})
     # Secrets that JSON escapes would not be found when the whole report is cleaned.
     vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
@@ -114,13 +117,13 @@ def response_results(answers: Iterable[JudgeVote | ModelAnswer]) -> tuple[Respon
     return tuple(response_result(each.response, each.is_replayed) for each in answers if each.response is not None)
 
 
-def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
+def _failed_for_snapshot(report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
     """Whether a test failed because a snapshot differs, rather than after that."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     # An assertion that stands in a `finally` may hide the error that led there.
     if snapshot.state == "same" or crash is None or len(getattr(report.longrepr, "chain", ())) > 1:
         return False
-    return isinstance(item, EvalItem) or snapshot.path in crash.message or _REPR in crash.message
+    return any(words in crash.message for words in (snapshot.path, _REPR, _SENT_TO))
 
 
 def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,6 +90,11 @@ class Change:
     def content(self) -> Content:
         """What changed, wherever it stands: equal for changes that are shown as one."""
         return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
+
+    @property
+    def digest(self) -> str:
+        """The hash of its content, with which its id begins: the same in every run."""
+        return hashlib.sha256(json.dumps(self.content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

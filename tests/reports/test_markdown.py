@@ -78,14 +78,16 @@ def test_the_change_of_the_most_snapshots_comes_first_and_open() -> None:
         run_of(*results, command=("evals", "--chatprompt-report", "a.md", "--chatprompt-report=b.md", "-q"))
     )
     assert text.startswith(
-        "## 2 distinct changes in 4 snapshots\n\n4 tests of prompts: 4 failed.\n\n<details open><summary>1. 3 snapshots, 2 providers, 2 files: <code>request.system: "
+        "## 2 distinct changes in 4 snapshots\n\n4 tests of prompts: 4 failed.\n\n<details open><summary>change 53da: 3 snapshots, 2 providers, 2 files: <code>request.system: "
     )
     assert "```diff\n- keep 14 days\n+ keep 30 days\n```\n\nIn `request.system` (3).\n" in text
     assert (
-        "Snapshots: `evals/o.eval.yaml::one`, `evals/b.eval.yaml::b0`, `evals/b.eval.yaml::b1`.\n\n</details>\n" in text
+        "Snapshots: `evals/o.eval.yaml::one`, `evals/b.eval.yaml::b0`, `evals/b.eval.yaml::b1`.\n\n"
+        "To accept it: `pytest evals -q --chatprompt-accept 53da`\n\n</details>\n" in text
     )
     assert (
-        "<details><summary>2. 1 snapshot: <code>request.system: &quot;x&quot; → &quot;y&quot;</code></summary>" in text
+        "<details><summary>change d583: 1 snapshot: <code>request.system: &quot;x&quot; → &quot;y&quot;</code></summary>"
+        in text
     )
     assert text.endswith("\nTo accept all: `pytest evals -q --snapshot-update`\n")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
-from pytest_chatprompt.reports.review import Review, cost_line, style_lines
-from pytest_chatprompt.results.records import CaseResult, ChangeCost
+from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, style_lines
+from pytest_chatprompt.results.records import ChangeCost
+from pytest_chatprompt.snapshots.stored import Change
 from tests.reports.test_review_changes import anthropic, differs, openai
 
 BOTH = [
@@ -22,8 +21,8 @@ def plain(lines: object) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]  # type: ignore[attr-defined]
 
 
-def accept(results: Sequence[CaseResult]) -> str:
-    return f"pytest {' '.join(result.node_id for result in results)} --snapshot-update"
+def accept(distinct: DistinctChange) -> str:
+    return f"pytest --chatprompt-accept {distinct.id}"
 
 
 def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> None:
@@ -33,10 +32,10 @@ def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> Non
         "-     content: 14 days",
         "+     content: 30 days",
     ]
-    assert review.case_lines(BOTH[1]) == "nothing but change 1, shown with a.eval.yaml::one and at the end"
+    assert review.case_lines(BOTH[1]) == "nothing but change e60f, shown with a.eval.yaml::one and at the end"
     assert [review.short_line(result) for result in BOTH[:2]] == [
         'request.messages[0].content: "14 days" → "30 days"',
-        "change 1",
+        "change e60f",
     ]
 
 
@@ -45,15 +44,15 @@ def test_of_a_case_with_other_changes_only_these_are_shown() -> None:
     review = Review(two)
     review.case_lines(two[0])
     assert plain(review.case_lines(two[1])) == [
-        "@@ system @@ change 1, shown above",
+        "@@ system @@ change e60f, shown above",
         "@@ n @@",
         '- "n": 1',
         '+ "n": 2',
     ]
-    assert review.short_line(two[1]) == "n: 1 → 2 and change 1"
+    assert review.short_line(two[1]) == "n: 1 → 2 and change e60f"
 
 
-def test_a_case_whose_changes_were_shown_with_several_others_says_their_numbers() -> None:
+def test_a_case_whose_changes_were_shown_with_several_others_says_their_ids() -> None:
     results = [
         differs("x", {"a": 1}, {"a": 2}),
         differs("y", {"b": 1}, {"b": 2}),
@@ -62,37 +61,28 @@ def test_a_case_whose_changes_were_shown_with_several_others_says_their_numbers(
     review = Review(results)
     assert [review.case_lines(result) for result in results][
         2
-    ] == "nothing but changes 1 and 2, shown above and at the end"
-    assert review.short_line(results[2]) == "changes 1 and 2"
+    ] == "nothing but changes 8e3d and b427, shown above and at the end"
+    assert review.short_line(results[2]) == "changes 8e3d and b427"
 
 
 def test_the_end_lists_each_change_once_with_its_places_and_commands() -> None:
     review = Review(BOTH)
     assert review.title() == "2 distinct changes in 3 snapshots"
     assert plain(review.end_lines("pytest --snapshot-update", accept)) == [
-        "1. 3 snapshots, 2 providers: a.eval.yaml::one, a.eval.yaml::two, a.eval.yaml::three",
+        "change e60f: 3 snapshots, 2 providers: a.eval.yaml::one, a.eval.yaml::two, a.eval.yaml::three",
         "   request.messages[0].content (2), request.system (1)",
         "   - 14 days",
         "   + 30 days",
+        "   To accept it: pytest --chatprompt-accept e60f",
         "",
-        "2. 1 snapshot: a.eval.yaml::three",
+        "change 4efc: 1 snapshot: a.eval.yaml::three",
         "   question, request.messages[1].content",
         "   - hi",
         "   + ho",
-        "   To accept this snapshot, with its other changes: pytest a.eval.yaml::three --snapshot-update",
+        "   To accept it: pytest --chatprompt-accept 4efc",
         "",
         "To accept all: pytest --snapshot-update",
     ]
-
-
-def test_a_change_of_some_cases_has_a_command_of_its_own() -> None:
-    results = [differs(name, {"a": 1}, {"a": 2}) for name in "xy"] + [differs("z", {"b": 1}, {"b": 2})]
-    lines = plain(Review(results).end_lines("all", accept))
-    assert "   To accept it: pytest a.eval.yaml::x a.eval.yaml::y --snapshot-update" in lines
-    many = [differs(f"x{n}", {"a": 1}, {"a": 2}) for n in range(11)] + [results[2]]
-    for lists_all in (False, True):
-        lines = plain(Review(many, lists_all=lists_all).end_lines("all", accept))
-        assert any("To accept it: pytest a.eval.yaml::x0 " in line for line in lines) is lists_all
 
 
 @pytest.mark.parametrize("lists_all", [False, True])
@@ -107,7 +97,7 @@ def test_long_lists_are_cut_unless_all_is_wanted(lists_all: bool) -> None:
     assert any("a.eval.yaml::c2 and 2 more" in line for line in lines) is not lists_all
     assert ("new: 2 more" in lines) is not lists_all
     assert lines.count("new: a.eval.yaml::new4") == lists_all
-    assert any(line.startswith("27. ") for line in lines) is lists_all
+    assert sum(line.startswith("change ") for line in lines) == (27 if lists_all else 20)
 
 
 def test_the_places_of_a_change_are_counted() -> None:
@@ -128,6 +118,19 @@ def test_new_cases_are_no_changes() -> None:
     assert review.title() == "1 new snapshot"
     assert review.case_lines(named) == []
     assert plain(review.end_lines("all", accept)) == ["new: a.eval.yaml::n, renamed from 'old'", "To accept all: all"]
+
+
+def test_ids_are_longer_where_several_changes_would_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = {"1": "aaaa00", "2": "aaaa01", "3": "aaab00", "4": "aaaa1f"}
+    monkeypatch.setattr(Change, "digest", property(lambda change: digests[change.added[0].removeprefix("a: ")]))
+    results = [differs(name, {"a": 0}, {"a": int(name)}) for name in digests]
+    assert [distinct.id for distinct in Review(results).changes] == ["aaaa00", "aaaa01", "aaab", "aaaa1"]
+
+
+def test_the_id_of_a_change_is_the_same_wherever_it_stands() -> None:
+    first, second = (Review([each]).changes[0] for each in BOTH[:2])
+    assert first.change.place != second.change.place
+    assert first.id == second.id == "e60f"
 
 
 def test_what_cannot_be_seen_is_escaped() -> None:

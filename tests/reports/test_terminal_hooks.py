@@ -10,7 +10,7 @@ import pytest
 from _pytest._io import TerminalWriter
 
 from pytest_chatprompt.reports.review import Review
-from pytest_chatprompt.reports.terminal_hooks import _shortened
+from pytest_chatprompt.reports.terminal_hooks import shortened
 from tests.reports.test_review_changes import differs
 
 FIRST, SECOND = (differs(name, {"a": 1}, {"a": 2}) for name in ("first", "x"))
@@ -21,7 +21,7 @@ __snapshots__/x.yaml
 - a whole diff
 
 To accept it: pytest"""
-TOLD = "nothing but change 1, shown with a.eval.yaml::first and at the end"
+TOLD = "nothing but change 8e3d, shown with a.eval.yaml::first and at the end"
 MARKED = DIFFERS.replace("- a whole diff", "@@ a @@\n- a: 1\n+ a: 2")
 
 
@@ -47,14 +47,14 @@ def test_a_failure_is_shown_by_what_is_new_in_it(results: list[Any], text: str, 
     writer = TerminalWriter(file)
     writer.fullwidth = 20
     representation = failure(text)
-    shortened = _shortened(representation, Review(results), SECOND)
-    shortened.toterminal(writer)
+    shown_case = shortened(representation, Review(results), SECOND)
+    shown_case.toterminal(writer)
     assert file.getvalue().splitlines()[:-2] == shown.splitlines()
-    assert shortened.reprcrash.message == ("change 1" if len(results) > 1 else "a: 1 → 2")
+    assert shown_case.reprcrash.message == ("change 8e3d" if len(results) > 1 else "a: 1 → 2")
     # What other plugins have got stays as it is.
     assert representation.reprcrash.message == "a: 1 → 2"
 
 
 @pytest.mark.parametrize("representation", ["a text", SimpleNamespace(reprtraceback=None), failure(DIFFERS, "long")])
 def test_what_is_no_failure_of_a_comparison_stays(representation: Any) -> None:
-    assert _shortened(representation, Review([SECOND]), SECOND) is representation
+    assert shortened(representation, Review([SECOND]), SECOND) is representation

@@ -52,31 +52,35 @@ def section(result: pytest.RunResult, title: str, end: tuple[str, ...] = ("===="
 
 
 CHANGE = [
-    "1. 4 snapshots, 3 providers, 2 files: a.eval.yaml::first[openai], a.eval.yaml::first[anthropic],"
+    "change 5957: 4 snapshots, 3 providers, 2 files: a.eval.yaml::first[openai], a.eval.yaml::first[anthropic],"
     " a.eval.yaml::second and 1 more",
     "   request.messages[0].content (1), request.system (1), request.systemInstruction.parts[0].text (1),"
     " requests[0].request.messages[0].content (1)",
     "   the cached prefix ends at request.messages[0].content (1), request.system (1) and 2 more places",
     "   - Goods may be returned within 14 days.",
     "   + Goods may be returned within 30 days.",
-    "",
 ]
 
 
 def test_a_change_of_many_cases_is_shown_once_and_listed_at_the_end(shop: Run) -> None:
     result = shop("--junitxml=junit.xml")
     result.assert_outcomes(failed=4)
-    told = "nothing but change 1, shown with a.eval.yaml::first[openai] and at the end"
+    told = "nothing but change 5957, shown with a.eval.yaml::first[openai] and at the end"
     failures = "\n".join(section(result, "FAILURES", ("====",)))
     assert failures.count("Goods may be returned within 30 days.") == 1
     assert f"a.eval.yaml:4:5: case 'first': {told}" in failures
     assert f"a.eval.yaml:7:5: case 'second': {told}" in failures
     assert failures.count(told) == 3
-    *changes, command = section(result, "1 distinct change in 4 snapshots")[: len(CHANGE) + 1]
-    assert changes == CHANGE
-    assert command.endswith("--junitxml=junit.xml --snapshot-update")
+    lines = section(result, "1 distinct change in 4 snapshots")
+    command = "pytest -p no:cacheprovider --junitxml=junit.xml"
+    assert lines[: len(CHANGE) + 3] == [
+        *CHANGE,
+        f"   To accept it: {command} --chatprompt-accept 5957",
+        "",
+        f"To accept all: {command} --snapshot-update",
+    ]
     summary = [line for line in result.outlines if line.startswith("FAILED")]
-    assert [line.partition(" - ")[2] for line in summary][1:] == ["change 1"] * 3
+    assert [line.partition(" - ")[2] for line in summary][1:] == ["change 5957"] * 3
     failed = list(ElementTree.parse(shop.path / "junit.xml").iter("failure"))
     assert [each.attrib["message"].partition(": ")[2] for each in failed] == ['"14 days." → "30 days."'] * 4
     assert all("Goods may be returned within 30 days." in str(each.text) for each in failed)
@@ -91,9 +95,9 @@ def test_the_short_summary_has_a_line_for_each_test(shop: Run, monkeypatch: pyte
     start = next(index for index, line in enumerate(lines) if "short test summary" in line)
     assert lines[start + 1 : -1] == [
         'FAILED a.eval.yaml::first[openai] - request.messages[0].content: "14 days." → "30 days."',
-        "FAILED a.eval.yaml::first[anthropic] - change 1",
-        "FAILED a.eval.yaml::second - change 1",
-        "FAILED test_own.py::test_own - change 1",
+        "FAILED a.eval.yaml::first[anthropic] - change 5957",
+        "FAILED a.eval.yaml::second - change 5957",
+        "FAILED test_own.py::test_own - change 5957",
     ]
 
 
@@ -101,8 +105,8 @@ def test_the_short_summary_has_a_line_for_each_test(shop: Run, monkeypatch: pyte
 def test_no_option_hides_a_change(shop: Run, arguments: list[str]) -> None:
     lines = section(shop(*arguments), "1 distinct change in 4 snapshots")
     assert lines[2].startswith("   the cached prefix ends at ")
-    assert lines[3:6] == CHANGE[3:]
-    assert lines[0].startswith("1. 4 snapshots, 3 providers, 2 files: ")
+    assert lines[3:5] == CHANGE[3:]
+    assert lines[0].startswith("change 5957: 4 snapshots, 3 providers, 2 files: ")
 
 
 @pytest.mark.parametrize(("style", "is_listed"), [("no", True), ("line", True), ("short", False)])
@@ -243,7 +247,7 @@ def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run,
         "",
         "__snapshots__/test_it/test_it[0].yaml",
     ]
-    told = "test_it.py:12: nothing but change 1, shown with test_it.py::test_it[0] and at the end"
+    told = "test_it.py:12: nothing but change 1ff2, shown with test_it.py::test_it[0] and at the end"
     assert [other.splitlines()[1] for other in others] == [told] * 19
     assert {len(other.splitlines()) for other in others[:-1]} == {3}  # the header of the next one is the last line
     output = result.stdout.str()
@@ -387,7 +391,7 @@ def changed_forms(run: Run, module: str) -> pytest.RunResult:
 
 def test_an_assertion_of_nothing_but_a_snapshot_is_shown_without_traceback(run: Run) -> None:
     result = changed_forms(run, FORMS)
-    told = "nothing but change 1, shown with test_it.py::test_words and at the end"
+    told = "nothing but change 44c5, shown with test_it.py::test_words and at the end"
     assert [line for line in section(result, "FAILURES", ("====",)) if not line.startswith("____")] == [
         "test_it.py:11: the question: what is sent is not what its snapshot says",
         "",
@@ -412,7 +416,7 @@ def test_a_failure_that_says_more_than_its_snapshot_keeps_its_traceback(run: Run
     assert ["\n>  " in block for block in blocks] == [True] * 12
     assert "ValueError: it cannot be asked" in blocks[3]
     assert "in the first round" in blocks[4]
-    assert "FAILED test_it.py::test_finally - change 1" not in result.outlines
+    assert "FAILED test_it.py::test_finally - change 44c5" not in result.outlines
     assert "nothing answers GET https://example.com/ offline" in blocks[9]
 
 

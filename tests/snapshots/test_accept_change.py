@@ -28,10 +28,14 @@ def transcript(turns: list[tuple[str, str]]) -> str:
     return "\n".join(f"[{role}]:\n{text}" if "\n" in text else f"[{role}]: {text}" for role, text in turns)
 
 
-SNAPSHOTS = st.fixed_dictionaries({"question": TURNS.map(transcript), "request": BODIES}).flatmap(
-    lambda data: st.permutations(list(data["request"])).map(
+def with_keys_in_any_order(data: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.permutations(list(data["request"])).map(
         lambda keys: {**data, "request": {key: data["request"][key] for key in keys}}
     )
+
+
+SNAPSHOTS = st.fixed_dictionaries({"question": TURNS.map(transcript), "request": BODIES}).flatmap(
+    with_keys_in_any_order
 )
 
 

@@ -21,7 +21,7 @@
  * @property {string} names what it is called, in small letters
  * @property {string} [text] what is searched of it, once it was
  */
-/** @typedef {{removed?: string, added?: string, moved?: string}} Change its lines */
+/** @typedef {{id: string, removed?: string, added?: string, moved?: string}} Change its lines */
 /** @typedef {{entries: Entry[], name: string, group: string, row: HTMLElement | null}} Case one row: a case with all of its providers */
 /** @typedef {{title: string, change: number, size: number, row: HTMLElement | null}} Group a row that says what the cases below it share */
 
@@ -136,7 +136,7 @@ function withGroups(found) {
   return found.flatMap((one, at) => {
     if (at && found[at - 1].group === one.group) return [one];
     const change = /^\d/.test(one.group) ? Number(one.group) : -1;
-    return [{ title: change < 0 ? one.group : `change ${change + 1}`, change, size: sizes.get(one.group), row: null }, one];
+    return [{ title: change < 0 ? one.group : `change ${changes[change].id}`, change, size: sizes.get(one.group), row: null }, one];
   });
 }
 
@@ -331,8 +331,9 @@ function filterByChange(change) {
   filters.change = change;
   const button = byId("clear-change");
   button.hidden = change < 0;
-  button.textContent = `Change ${change + 1} ✕`;
-  button.setAttribute("aria-label", `Show all changes again, not only change ${change + 1}`);
+  const id = changes[change]?.id;
+  button.textContent = `Change ${id} ✕`;
+  button.setAttribute("aria-label", `Show all changes again, not only change ${id}`);
   filterCases();
 }
 
@@ -400,7 +401,7 @@ function caseParts({ entry, body }, opened) {
   const notes = make("ul", { class: "notes" });
   if (entry.renamed) notes.append(make("li", {}, "renamed from ", isolated(entry.renamed)));
   if (entry.changes) {
-    const links = entry.changes.map((number) => make("a", { href: `#change=${number + 1}`, class: "number" }, `${number + 1}`));
+    const links = entry.changes.map((number) => make("a", { href: `#change=${changes[number].id}`, class: "number" }, changes[number].id));
     notes.append(make("li", {}, entry.changes.length > 1 ? "distinct changes " : "distinct change ", ...links));
   }
   for (const finding of body.findings || []) notes.append(make("li", { class: "finding" }, isolated(finding)));

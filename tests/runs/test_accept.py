@@ -1,0 +1,339 @@
+"""`--chatprompt-accept`: single changes of a run are written into the snapshots that have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.snapshots.files import atomic_write
+from tests.runs.conftest import HELLO, Run
+
+EVALS = """
+guideline_patterns: ["*.md"]
+evalcases:
+  - id: both
+    provider: [openai, anthropic]
+    input_messages: [{role: user, content: [{type: text, value: hello}, {type: file, value: a.md}, {type: file, value: b.md}]}]
+  - id: first
+    provider: gemini
+    input_messages: [{role: user, content: [{type: text, value: hi}, {type: file, value: a.md}]}]
+"""
+OWN = """
+from pathlib import Path
+
+import httpx
+
+def test_own(eval_api, eval_snapshot):
+    messages = [{"role": "system", "content": Path(name).read_text()} for name in ("a.md", "b.md")]
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"messages": messages})
+    assert eval_api.sent == eval_snapshot
+"""
+A, B = "Be kind.\nGoods return in 14 days.\nEnd.\n", "One.\nAnswer in one paragraph.\nTwo.\n"
+FILES = {"a.eval.yaml": EVALS, "test_own.py": OWN, "a.md": A, "b.md": B}
+CHANGED = {"a.md": A.replace("14", "30"), "b.md": B.replace("one paragraph", "a word")}
+
+
+@pytest.fixture
+def shop(run: Run) -> Run:
+    """A project of which two guidelines have changed: one of four snapshots, one of three of these."""
+    run.write(FILES)
+    run.update()
+    run.write(CHANGED)
+    return run
+
+
+def tree(run: Run) -> dict[str, bytes]:
+    return {name: (run.path / name).read_bytes() for name in run.snapshots()}
+
+
+def report(run: Run, *arguments: str) -> dict[str, Any]:
+    run("--tb=no", "--chatprompt-report", "report.json", *arguments)
+    data: dict[str, Any] = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    return data
+
+
+def ids(run: Run) -> list[str]:
+    return [change["id"] for change in report(run)["changes"]]
+
+
+def updated(run: Run) -> dict[str, bytes]:
+    """The tree that `--snapshot-update` writes; the tree stays as it was."""
+    before = tree(run)
+    run.update()
+    after = tree(run)
+    for name, content in before.items():
+        (run.path / name).write_bytes(content)
+    for name in after.keys() - before.keys():
+        (run.path / name).unlink()
+    return after
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_writes(
+    shop: Run, order: int, workers: list[str]
+) -> None:
+    wanted = updated(shop)
+    first, second = ids(shop)[::order]
+    numbers = {first: 4, second: 3} if order == 1 else {first: 3, second: 4}
+    result = shop(*workers, "--chatprompt-accept", first)
+    assert result.ret == 1
+    left = numbers[second]
+    assert result.parseoutcomes() == ({"accepted": 1, "failed": 3} if order == 1 else {"failed": 4})
+    assert f"accepted change {first} in {numbers[first]} snapshots" in result.outlines
+    output = result.stdout.str()
+    assert f"= 1 distinct change in {left} snapshots =" in output
+    assert f"change {second}: {left} snapshots, " in output
+    assert f"change {first}:" not in output
+    text = ("Goods return in 30 days.", "Answer in a word.")[::order][0]
+    assert text not in output
+    result = shop(*workers, "--chatprompt-accept", second)
+    assert (result.ret, result.parseoutcomes()["accepted"]) == (0, left)
+    assert "FAILURES" not in result.stdout.str()
+    assert result.outlines[-2] == f"accepted change {second} in {left} snapshots"
+    assert tree(shop) == wanted
+    assert shop().ret == 0
+
+
+def test_several_ids_are_accepted_at_once(shop: Run) -> None:
+    wanted = updated(shop)
+    first, second = ids(shop)
+    result = shop("--chatprompt-accept", first, f"--chatprompt-accept={second}", "--chatprompt-accept", first)
+    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 4})
+    assert tree(shop) == wanted
+
+
+@pytest.mark.parametrize("verbosity", ["-q", "-vv"])
+def test_of_what_is_left_nothing_is_shown_that_was_accepted(
+    shop: Run, verbosity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    first, second = ids(shop)
+    result = shop(verbosity, "a.eval.yaml", "--chatprompt-accept", first)
+    output = result.stdout.str().partition("distinct change")[0]
+    assert "Answer in a word." in output
+    assert "Goods return in 30 days." not in output
+    summary = [line for line in result.outlines if line.startswith("FAILED")]
+    assert all('"in one paragraph." → "in a word."' in line or f"change {second}" in line for line in summary)
+
+
+def test_ids_are_the_same_in_each_report_and_with_workers(shop: Run) -> None:
+    data = report(shop)
+    first, second = ids(shop)
+    assert report(shop, "-n", "2")["changes"][0]["id"] == first
+    assert {key: data["changes"][1][key] for key in ("id", "removed", "added", "moved")} == {
+        "id": second,
+        "removed": ["Answer in one paragraph."],
+        "added": ["Answer in a word."],
+        "moved": [],
+    }
+    assert data["changes"][1]["node_ids"] == [
+        "a.eval.yaml::both[openai]",
+        "a.eval.yaml::both[anthropic]",
+        "test_own.py::test_own",
+    ]
+    assert sum(data["changes"][1]["places"].values()) == 3
+    lines = shop("-k", "both or own", "--chatprompt-report=r.md", "--chatprompt-report", "r.html").outlines
+    command = f"   To accept it: pytest -p no:cacheprovider -k 'both or own' --chatprompt-accept {first}"
+    assert command in lines
+    markdown, page = ((shop.path / f"r.{suffix}").read_text(encoding="utf-8") for suffix in ("md", "html"))
+    for change_id in (first, second):
+        assert f"<summary>change {change_id}: 3 snapshots" in markdown
+        assert f"-k 'both or own' --chatprompt-accept {change_id}`" in markdown
+        assert f'id="change-{change_id}"' in page
+        assert f"--chatprompt-accept {change_id}" in page
+
+
+def test_a_report_tells_a_run_as_it_is_with_what_was_accepted(shop: Run) -> None:
+    first, second = ids(shop)
+    shop.append(
+        "test_own.py",
+        "\n\nimport pytest\n\n@pytest.fixture(autouse=True)\ndef broken():\n    yield\n    raise ValueError\n",
+    )
+    data = report(shop, "--chatprompt-accept", first)
+    assert [change["id"] for change in data["changes"]] == [second]
+    outcomes = {result["node_id"]: result["outcome"] for result in data["results"]}
+    assert outcomes["a.eval.yaml::first"] == "passed"
+    data = report(shop, "--chatprompt-accept", second)
+    assert data["changes"] == []
+    assert [result["outcome"] for result in data["results"]].count("passed") == 3
+    own = next(result for result in data["results"] if result["node_id"] == "test_own.py::test_own")
+    # Its teardown failed.
+    assert (own["outcome"], own["snapshot"]["state"]) == ("error", "same")
+
+
+def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
+    before = tree(shop)
+    first, second = ids(shop)
+    result = shop("--chatprompt-accept", first, "--chatprompt-accept", "0bad")
+    assert result.ret == 1
+    assert tree(shop) == before
+    problem = (
+        f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {first}, {second}. Nothing is accepted."
+    )
+    assert problem in result.outlines
+    result.assert_outcomes(failed=4)
+    shop.update()
+    result = shop("--chatprompt-accept", "new")
+    assert result.ret == 1
+    assert (
+        "--chatprompt-accept new: 'new' is no change of this run; no snapshot differs. Nothing is accepted."
+        in result.outlines
+    )
+
+
+def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
+    before = tree(shop)
+    first, _ = ids(shop)
+    shop.write({"test_broken.py": "import nothing"})
+    result = shop("--chatprompt-accept", first)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    problem = (
+        f"--chatprompt-accept {first}: {first!r} is no change of this run; no snapshot differs. Nothing is accepted."
+    )
+    assert problem in result.outlines
+    assert tree(shop) == before
+
+
+def test_without_a_terminal_nothing_is_accepted(shop: Run) -> None:
+    before = tree(shop)
+    first, _ = ids(shop)
+    assert shop("-p", "no:terminal", "--chatprompt-accept", first).ret == 1
+    assert tree(shop) == before
+
+
+def test_new_snapshots_are_accepted_without_the_changes_of_others(shop: Run) -> None:
+    before = tree(shop)
+    shop.write({"b.eval.yaml": HELLO, "test_new.py": OWN.replace("test_own", "test_new")})
+    wanted = updated(shop)
+    result = shop("--chatprompt-accept", "new")
+    assert "accepted 2 new snapshots" in result.outlines
+    assert result.parseoutcomes() == {"accepted": 2, "failed": 4}
+    after = tree(shop)
+    assert after.keys() == wanted.keys()
+    assert all(content == before.get(name, wanted[name]) for name, content in after.items())
+
+
+def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run) -> None:
+    (first, _) = ids(shop)
+    before = tree(shop)
+    shop("-x", "--chatprompt-accept", first)
+    after = tree(shop)
+    assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
+    assert shop("--chatprompt-accept", first).ret == 1
+    (second,) = ids(shop)
+    result = shop("-x", "--chatprompt-accept", second)
+    assert result.parseoutcomes() == {"accepted": 1}
+
+
+def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
+    wanted = updated(shop)
+    for name in ("both[openai]", "first[gemini]"):
+        path = shop.path / f"__snapshots__/a.eval/{name}.yaml"
+        path.write_text(f"<<<<<<< ours\n{path.read_text()}=======\nx: 1\n>>>>>>> theirs\n")
+    for change in report(shop)["changes"]:
+        shop("--chatprompt-accept", change["id"])
+    assert tree(shop) == wanted
+
+
+FAILING = """
+import pytest
+
+def test_also_fails(eval_snapshot):
+    is_same = {"question": "TEXT"} == eval_snapshot
+    assert 1 == 2
+
+def test_only_differs(eval_snapshot):
+    assert {"question": "TEXT"} == eval_snapshot
+"""
+
+
+def test_a_test_that_failed_otherwise_stays_failed(run: Run) -> None:
+    run.write({"test_it.py": FAILING.replace("TEXT", "old")})
+    run("--snapshot-update")
+    run.write({"test_it.py": FAILING.replace("TEXT", "new")})
+    (change,) = ids(run)
+    result = run("--chatprompt-accept", change)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"accepted": 1, "failed": 1}
+    assert f"accepted change {change} in 2 snapshots" in result.outlines
+    assert run.snapshot("__snapshots__/test_it/test_also_fails.yaml") == {"question": "new"}
+
+
+def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first, _) = ids(shop)
+    before = tree(shop)
+
+    def refuse(path: Path, text: str) -> None:
+        if "gemini" in path.name:
+            raise PermissionError(13, "Permission denied")
+        atomic_write(path, text)
+
+    monkeypatch.setattr("pytest_chatprompt.reports.acceptance.atomic_write", refuse)
+    result = shop("--chatprompt-accept", first)
+    assert result.ret == 1
+    name = "__snapshots__/a.eval/first[gemini].yaml"
+    assert f"{name} is not written: Permission denied" in result.outlines
+    assert f"accepted change {first} in 3 snapshots" in result.outlines
+    assert tree(shop)[name] == before[name]
+    result.assert_outcomes(failed=4)
+
+
+CHANGING = """
+import pathlib
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    session.config.pluginmanager.register(Changing())
+
+class Changing:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report):
+        path = pathlib.Path("__snapshots__/a.eval/first[gemini].yaml")
+        if report.nodeid.endswith("first") and report.when == "teardown":
+            path.write_text(path.read_text() + "more: 1\\n")
+"""
+
+
+def test_a_snapshot_that_changed_meanwhile_is_left_alone(shop: Run) -> None:
+    (first, _) = ids(shop)
+    shop.write({"conftest.py": CHANGING})
+    result = shop("--chatprompt-accept", first)
+    assert result.ret == 1
+    name = "__snapshots__/a.eval/first[gemini].yaml"
+    problem = f"{name} is not written: it has changed since the run compared with it; run again"
+    assert problem in result.outlines
+    assert "14 days" in (shop.path / name).read_text()
+
+
+def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    path = run.path / "__snapshots__/a.eval/hello[openai].yaml"
+    path.write_text(path.read_text().replace("hello", "my-secret-0123456789abcdef"))
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "my-secret-0123456789abcdef")
+    (change,) = ids(run)
+    result = run("--chatprompt-accept", change)
+    assert result.ret == 1
+    reason = "a secret in it is hidden here; accept it with --snapshot-update"
+    assert f"__snapshots__/a.eval/hello[openai].yaml is not written: {reason}" in result.outlines
+
+
+@pytest.mark.parametrize(
+    "option", ["--snapshot-update", "--chatprompt-show", "--chatprompt-remove-unused", "--collect-only"]
+)
+def test_what_is_accepted_is_all_that_a_run_does(run: Run, option: str) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    result = run(option, "--chatprompt-accept", "new")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --chatprompt-accept writes only what it names: remove {option}"])
+
+
+def test_a_revision_is_not_accepted(run: Run) -> None:
+    result = run("--chatprompt-against", "main", "--chatprompt-accept", "new")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "remove --chatprompt-against" in result.stderr.str()
