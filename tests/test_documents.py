@@ -615,7 +615,7 @@ def test_the_review_of_a_change_is_what_happens(example: Run) -> None:
     guideline.write_text(guideline.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     result = example("evals/support", "--chatprompt-report", "review.json")
     assert_shortened(failures, result)
-    assert len([line for line in result.outlines if "nothing but change 1, shown with" in line]) == 19
+    assert len([line for line in result.outlines if "nothing but change 69b1, shown with" in line]) == 19
     assert json.loads((example.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
 
 
