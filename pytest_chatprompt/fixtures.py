@@ -85,11 +85,12 @@ def eval_judge(request: pytest.FixtureRequest) -> Provider:
 def _built_in(name: str, text: str) -> Any:
     """The fixture of a built-in provider, with the text that `pytest --fixtures` shows of it."""
 
-    def provider() -> Any:
-        from pytest_chatprompt.apis.table import get_provider  # noqa: PLC0415
+    def provider(request: pytest.FixtureRequest) -> Any:
+        from pytest_chatprompt.runs.fixture_values import built_in_provider  # noqa: PLC0415
 
-        return get_provider(name)()
+        return built_in_provider(request.config, name)
 
+    vars(provider)["is_built_in"] = True
     provider.__doc__ = text
     return pytest.fixture(scope="session")(provider)
 

@@ -363,9 +363,9 @@ class ChatProvider(VendorAPI):
         """The headers that authorize one try of a request; an API whose requests are signed overrides it."""
         return self.credentials()
 
-    def unsigned_request(self, prepared: PreparedRequest) -> httpx.Request:
-        """The request that will be sent, without credentials, and so without a key."""
-        return self._http.unsigned_request(prepared.url, prepared.content)
+    def sent_headers(self, prepared: PreparedRequest) -> dict[str, str]:
+        """The headers that will be sent and change what the model does."""
+        return self._http.sent_headers(prepared.url)
 
     def known_keys(self) -> tuple[str, ...]:
         """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""

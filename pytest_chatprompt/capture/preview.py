@@ -62,6 +62,6 @@ def preview(
 def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
     """`preview` for a provider that prepares its requests."""
     prepared = provider.prepare(request)
-    sent = SentRequest.from_httpx(provider.unsigned_request(prepared), provider.base_url, "default")
+    sent = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, provider.sent_headers(prepared))
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import unquote
 
 import httpx
 
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import model_headers, parsed_url
+from pytest_chatprompt.providers.http.client import bare_request, model_headers, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
@@ -89,6 +90,19 @@ class SentRequest:
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
+
+    @classmethod
+    def of_post(cls, url: str, content: bytes, base_url: str, headers: Mapping[str, str]) -> Self:
+        """Show a JSON body that will be posted; a stand-in answers it offline."""
+        endpoint, shown = _places(url, base_url)
+        return cls(endpoint, decode_body(content, {}), shown, "default", headers=headers)
+
+
+# A run posts to few URLs.
+@lru_cache(maxsize=256)
+def _places(url: str, base_url: str) -> tuple[str, str]:
+    """The endpoint and the whole URL of a request, as they are shown."""
+    return _endpoint(bare_request(url), base_url), _shown_url(parsed_url(url))
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:

@@ -57,6 +57,7 @@ class EvalFile(pytest.Module):
     Attributes:
         node_ids: those of its items.
         unresolved: those of items whose provider has no fixture: its name may be a mistake.
+        plain_providers: the names of its providers that are built-in ones, which no fixture of the project overrides.
         is_complete: whether each of its cases is valid.
     """
 
@@ -114,6 +115,7 @@ class EvalFile(pytest.Module):
         self.node_ids = frozenset(item.nodeid for item in items)
         names = {item.provider_name for item in items}
         is_known = {name: self._has_fixture(self.provider_fixture(name)) for name in names}
+        self.plain_providers = frozenset(filter(self._has_only_built_in, names))
         self.unresolved = frozenset(item.nodeid for item in items if not is_known[item.provider_name])
         self.stems = tuple(stems.values())
         self.is_complete = all(isinstance(case.written, EvalCase) for case in cases)
@@ -155,9 +157,16 @@ class EvalFile(pytest.Module):
         return f"{name}_provider"
 
     def _has_fixture(self, name: str) -> bool:
+        return bool(self._definitions(name))
+
+    def _has_only_built_in(self, name: str) -> bool:
+        definitions = self._definitions(f"{name}_provider")
+        return len(definitions) == 1 and getattr(definitions[0].func, "is_built_in", False)
+
+    def _definitions(self, name: str) -> Sequence[Any]:
         # Pytest has no public way to ask which fixtures apply to a node before the node is set up.
         manager: Any = self.session._fixturemanager
-        return bool(manager.getfixturedefs(name, self))
+        return manager.getfixturedefs(name, self) or ()
 
     def stems_without_parameters(self) -> tuple[str, ...]:
         """The names that the snapshots of all cases would have if no fixture had parameters."""

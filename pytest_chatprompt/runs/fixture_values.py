@@ -75,6 +75,10 @@ def provider_name(request: pytest.FixtureRequest) -> str:
 def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
     __tracebackhide__ = True
+    plain = getattr(request.node.parent, "plain_providers", ())
+    if name in plain and not request.config.option.setupshow:
+        # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
+        return built_in_provider(request.config, name)
     fixture_name = f"{name}{_SUFFIX}"
     try:
         provider: Provider = request.getfixturevalue(fixture_name)
@@ -88,6 +92,16 @@ def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     # Its hooks show an error as text, also if this test is the first that needs them.
     EvalSession.get(request.config)
     return provider_of_target(request, name, existing_providers(request))
+
+
+def built_in_provider(config: pytest.Config, name: str) -> Provider:
+    """The built-in provider of a name with its defaults, one for the run."""
+    providers = SharedByRun.of(config).providers
+    if name not in providers:
+        from pytest_chatprompt.apis.table import get_provider  # noqa: PLC0415
+
+        providers[name] = get_provider(name)()
+    return providers[name]
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:

@@ -43,6 +43,8 @@ _FRAMEWORK_FOLDERS: Final = tuple(
     f"{Path(file).parent}{os.sep}"
     for file in (inspect.getfile(pytest.Function), str(pluggy.__file__), str(pytest_chatprompt.__file__))
 )
+# Of the attributes of a report those that hold no text of others, or none that the node id has not.
+_PLAIN: Final = frozenset({"keywords", "outcome", "when", "duration", "start", "stop"})
 _PACKAGE_FOLDER: Final = _FRAMEWORK_FOLDERS[-1]
 # Between this package's code and its error there may be that of the HTTP client.
 _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib"))
@@ -57,6 +59,8 @@ class ReportHooks:
     config: pytest.Config
     network: NetworkHooks
     redactor: Redactor
+    # What the last clean report held.
+    _last_values: list[Any] = field(default_factory=list)
     # The ids of the tests whose reports are this plugin's.
     _node_ids: set[str] = field(default_factory=set)
 
@@ -128,8 +132,10 @@ class ReportHooks:
         """Remove the secrets from a report of this plugin, in the process that made it, before others show it."""
         if report.nodeid not in self._node_ids:
             return
-        if report.longrepr is None and not changes_texts(list(vars(report).values()), self._clean):
-            # So it is with most reports, and to make data of each takes long.
+        # To make data of each report takes long, and most hold little, or the same as that of the phase before.
+        values = [value for name, value in vars(report).items() if name not in _PLAIN]
+        if report.longrepr is None and (values == self._last_values or not changes_texts(values, self._clean)):
+            self._last_values = values
             return
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
         clean = map_texts(data, self._clean)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.errors import Diagnostic
     from pytest_chatprompt.prompt.attachments import FileReader
+    from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.snapshots.revision import Revision
 
 
@@ -30,6 +31,7 @@ class SharedByRun:
     What only running a test needs is imported by the first test that runs.
 
     Args:
+        providers: the built-in ones that the run has used, with their defaults.
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
         files_by_stem: for each folder its files, by their names without extension.
         revision: the git revision whose snapshots count; `None` for the files on disk.
@@ -38,6 +40,7 @@ class SharedByRun:
     config: pytest.Config
     redactor: Redactor
     snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
+    providers: dict[str, Provider] = field(default_factory=dict)
     file_warnings: list[Diagnostic] = field(default_factory=list)
     markers: set[str] = field(default_factory=set)
     files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)

@@ -76,6 +76,12 @@ def parsed_url(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
+@lru_cache(maxsize=256)
+def bare_request(url: str) -> httpx.Request:
+    """A request to a URL without anything in it, made once: making one takes as long as reading a body."""
+    return httpx.Request("POST", parsed_url(url))
+
+
 def trusted_certificates() -> ssl.SSLContext:
     """The certificates that httpx trusts by the environment; reading them takes longer than most requests."""
     # Else each of many threads that begin together reads them.
@@ -133,11 +139,13 @@ class HTTPClient:
 
     def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
         """A request without credentials: of the provider's headers it has those that change what the model does."""
-        request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
+        return httpx.Request("POST", parsed_url(url), content=content, headers={**_HEADERS, **self.sent_headers(url)})
+
+    def sent_headers(self, url: str) -> dict[str, str]:
+        """The provider's headers that change what the model does; nothing is signed."""
         with use_context(SendContext(is_offline=True)):
-            headers = self._authorize(request).items()
-        request.headers.update(model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers))
-        return request
+            headers = self._authorize(bare_request(url)).items()
+        return model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers)
 
     def _send(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         timeout_seconds = begin()
