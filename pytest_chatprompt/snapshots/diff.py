@@ -61,9 +61,7 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     with suppress(SnapshotFileError):
         before, after = _snapshot_data(stored), _snapshot_data(sent)
-        difference = _difference(_Comparer(_read_paths(before) | _read_paths(after)).compare(before, after))
-        if difference.hunks or stored == sent:
-            return difference
+        return _difference(_Comparer(_read_paths(before) | _read_paths(after)).compare(before, after))
     lines = [line[:_LONGEST_UNREAD_LINE] for line in stored[:_LONGEST_UNREAD_TEXT].split("\n")]
     difference = _difference(_compare_lines(lines, sent.split("\n"), (), is_read=False))
     if conflict_line(stored) is None:
