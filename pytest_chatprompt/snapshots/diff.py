@@ -235,7 +235,7 @@ def _lines_of_text(text: str, path: DataPath) -> list[str]:
 def _shown_lines(value: Any, path: DataPath) -> list[str]:
     """A value with its key as the lines of a snapshot."""
     keys = len(_text_keys(path))
-    if path[0] == "question" and isinstance(path[-1], int):
+    if path[0] == "question" and isinstance(path[-1], int) and isinstance(value, str):
         return [f"{_INDENT * keys}{visible_line(line)}" for line in value.split("\n")]
     lines = dump([value] if isinstance(path[-1], int) else {path[-1]: value}).removesuffix("\n").split("\n")
     return [f"{_INDENT * (keys - 1)}{line}" for line in lines]
