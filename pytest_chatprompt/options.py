@@ -233,8 +233,8 @@ class Options:
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
         self.accept: list[str] = config.getoption("chatprompt_accept")
         if self.accept:
-            others = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
-            _check_alone(config, "--chatprompt-accept writes only what it names", others)
+            excluded = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
+            _check_alone(config, "--chatprompt-accept writes only what it names", excluded)
         self.keeps_results = self.show or bool(self.reports or self.accept)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt import hookspecs
+# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
+import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
@@ -31,8 +32,6 @@ from pytest_chatprompt.options import (
 if TYPE_CHECKING:
     from pytest_chatprompt.runs.file import EvalFile
 
-
-# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 

@@ -58,6 +58,12 @@ def test_to_import_one_public_name_imports_no_module_of_another() -> None:
     assert modules & set(output.split()) == {pytest_chatprompt.ImagePart.__module__}
 
 
+def test_a_run_without_evals_does_not_read_the_list_of_public_names() -> None:
+    program = "import pytest_chatprompt.plugin; print(pytest_chatprompt._modules.cache_info().currsize)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output == "0\n"
+
+
 def test_the_public_names_are_the_same_in_an_archive(tmp_path: Path) -> None:
     package = tmp_path / "installed" / pytest_chatprompt.__name__
     shutil.copytree(Path(public_names_file).parent, package, ignore=shutil.ignore_patterns("__pycache__"))

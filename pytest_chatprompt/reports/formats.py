@@ -34,7 +34,7 @@ def _json(run: RunResults) -> str:
     return json.dumps(told.as_data(), indent=1) + "\n"
 
 
-# One line for each of `option_values.REPORT_SUFFIXES`.
+# One line for each of `options.REPORT_SUFFIXES`.
 FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
 
 

@@ -6,7 +6,7 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -42,13 +42,14 @@ def run_case(  # noqa: PLR0913, PLR0917 - the fixtures that users override: pyte
     eval_provider: Provider,
     eval_api: EvalAPI,
     eval_snapshot: SnapshotAssertion,
+    eval_masks: Mapping[Any, Any],
 ) -> None:
     """Compare what the case sends with its snapshot; in live and replayed runs, get the response and check it."""
     __tracebackhide__ = True
     # Collecting needs none of it.
     from pytest_chatprompt.runs.run import CaseRun, run  # noqa: PLC0415
 
-    run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot))
+    run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot, eval_masks))
 
 
 class EvalFile(pytest.Module):

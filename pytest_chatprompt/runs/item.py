@@ -88,7 +88,6 @@ RESPONSE_FIXTURE: Final = "eval_response"
 # `eval_snapshot` needs only the first of a folder.
 _FIXTURES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 _SYRUPYS: Final = "snapshot"
-MASKS_FIXTURE: Final = "eval_masks"
 # What a test used of its snapshots and recordings; its last report has it, for whichever process needs it.
 _uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,13 +13,15 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.options import Options, options_key
-from pytest_chatprompt.runs.item import MASKS_FIXTURE, notes_of
+from pytest_chatprompt.runs.item import notes_of
 from pytest_chatprompt.runs.shared import refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -69,6 +71,7 @@ class CaseRun:
     provider: Provider
     api: EvalAPI
     snapshot: SnapshotAssertion
+    given_masks: Mapping[Any, Any]
     item: EvalItem = field(init=False)
     options: Options = field(init=False)
     exchange: Exchange = field(init=False)
@@ -95,11 +98,7 @@ class CaseRun:
         self.exchange = self._capture()
         if self.checks is not None:
             self.judging = self.checks.show_judging(self.request, self.provider_request, self.api.redactor)
-        masks = self.item.funcargs.get(MASKS_FIXTURE)
-        if masks is None:
-            # The project overrides `eval_snapshot`, which asks for them.
-            masks = self.request.getfixturevalue(MASKS_FIXTURE)
-        self.masks = Masks.from_mapping(masks)
+        self.masks = Masks.from_mapping(self.given_masks)
 
     def _capture(self) -> Exchange:
         """What the provider sends offline, or is going to send in a live run."""

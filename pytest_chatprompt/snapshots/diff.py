@@ -61,9 +61,7 @@ _Found = tuple[Sequence[Change], Sequence[str]]
 def compare_snapshots(stored: str, sent: str) -> Difference:
     """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     with suppress(SnapshotFileError):
-        difference, _ = _compare_data(_snapshot_data(stored), _snapshot_data(sent))
-        if difference.hunks or stored == sent:
-            return difference
+        return _compare_data(_snapshot_data(stored), _snapshot_data(sent))[0]
     comparer = _Comparer()
     lines = [line[:_LONGEST_UNREAD_LINE] for line in stored[:_LONGEST_UNREAD_TEXT].split("\n")]
     comparer.compare_lines(lines, sent.split("\n"))
@@ -315,7 +313,7 @@ def _lines_of_text(text: str, path: DataPath) -> list[str]:
 def _shown_lines(value: Any, path: DataPath) -> list[str]:
     """A value with its key as the lines of a snapshot."""
     keys = len(_text_keys(path))
-    if path[0] == "question" and isinstance(path[-1], int):
+    if path[0] == "question" and isinstance(path[-1], int) and isinstance(value, str):
         return [f"{_INDENT * keys}{visible_line(line)}" for line in value.split("\n")]
     lines = dump([value] if isinstance(path[-1], int) else {path[-1]: value}).removesuffix("\n").split("\n")
     return [f"{_INDENT * (keys - 1)}{line}" for line in lines]

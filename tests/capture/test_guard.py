@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import gc
 import inspect
 import json.decoder
 import os
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from socket import create_connection as early_bound_create_connection, getaddrinfo as early_bound_getaddrinfo
+from types import FrameType
 from typing import Any
 
 import httpx
@@ -24,6 +26,7 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt.capture.guard import (
     Caller,
+    Owner,
     allow_programs,
     caller_at,
     find_caller,
@@ -406,3 +409,31 @@ def test_its_description(caller: Caller, text: str) -> None:
 
 def test_a_thread_that_has_ended_has_no_caller() -> None:
     assert caller_at(None) == Caller("", "")
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_what_threads_do_is_looked_up_while_no_garbage_is_collected(
+    collects: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Before Python 3.11.8 and 3.12.2 `sys._current_frames` may wait for ever if garbage is collected in it.
+    current_frames, collects_meanwhile = sys._current_frames, list[bool]()
+
+    def look_up() -> dict[int, FrameType]:
+        collects_meanwhile.append(gc.isenabled())
+        return current_frames()
+
+    monkeypatch.setattr(sys, "_current_frames", look_up)
+    has_ended = threading.Event()
+    sender = threading.Thread(target=has_ended.wait)
+    owner = Owner("test_it.py::test_it", nobody, senders={sender})
+    sender.start()
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert owner.leave_threads() == []
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+        has_ended.set()
+        sender.join()
+    assert collects_meanwhile == [False]

@@ -279,6 +279,24 @@ def snapshot(snapshot, request):
     assert "model" not in run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]
 
 
+def test_masks_count_where_a_snapshot_of_the_projects_own_does_not_ask_for_them(run: Run) -> None:
+    conftest = """
+import pytest
+from pytest_chatprompt import ChatPromptSnapshotExtension
+
+@pytest.fixture
+def eval_masks():
+    return {"hello": "mine"}
+
+@pytest.fixture
+def eval_snapshot(snapshot):
+    return snapshot.use_extension(ChatPromptSnapshotExtension)
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update().assert_outcomes(passed=1)
+    assert "mine" in str(run.snapshot("__snapshots__/a.eval/hello[openai].yaml"))
+
+
 def test_the_request_of_an_item_is_pytests(run: Run) -> None:
     shows = """
 import pytest

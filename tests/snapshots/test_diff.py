@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from pytest_chatprompt.capture.prompt_cost import count_characters
 from pytest_chatprompt.capture.sent_request import SentRequest
@@ -92,6 +92,7 @@ VALUES = st.recursive(
     st.dictionaries(st.sampled_from(["question", "request", "messages"]), VALUES, min_size=1),
     st.dictionaries(st.sampled_from(["question", "request", "messages"]), VALUES, min_size=1),
 )
+@example({"question": []}, {"question": [None]})
 def test_data_that_differs_has_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
     difference = compare_snapshots(dump(before), dump(after))
     assert bool(difference.changes) is (json.dumps(before) != json.dumps(after))

@@ -80,7 +80,7 @@ def test_live_codex_reaches_the_api_through_the_server(
     try:
         exchange = capture_live(codex, REQUEST, LiveCaptureRouter(Redactor({})))
     finally:
-        api.children.close()
+        api.close()
     assert exchange.response.text == "hello"
     assert keys == ["Bearer sk-real-0123456789"]
     assert snapshot_data(exchange, "codex", tmp_path) == captured(codex, tmp_path)
@@ -114,7 +114,7 @@ def test_the_document_reaches_the_api_byte_for_byte(tmp_path: Path) -> None:
     try:
         response = provider.send(request)
     finally:
-        api.children.close()
+        api.close()
     assert response.text == "hello"
     assert response.usage is not None
     assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 2)
