@@ -156,7 +156,7 @@ function makeRow(one) {
 
 /** @param {Group} group */
 function makeGroupRow({ title, change, size }) {
-  const name = change < 0 ? title : make("a", { href: `#change=${change + 1}` }, title);
+  const name = change < 0 ? title : make("a", { href: `#change=${changes[change].id}` }, title);
   return make("li", { class: "group" }, make("span", {}, name, ` · ${size.toLocaleString("en")}`));
 }
 
