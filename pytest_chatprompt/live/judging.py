@@ -70,10 +70,9 @@ def judge_asks(
         return []
     calls = [(call.function.name, call.function.arguments) for call in response.tool_calls]
     answer = turn_content(TranscriptTurn("assistant", response.text, calls))
-    base_url = getattr(judging.judge, "base_url", None)
     return [
         # Each has its place in the recording before any of them is sent.
-        partial(_ask, judging.judge, question, preview, answer, recording and recording.part(base_url), send)
+        partial(_ask, judging.judge, question, preview, answer, recording and recording.part(), send)
         for question, preview in zip(judging.questions, judging.previews, strict=True)
         for _ in range(question.votes)
     ]
@@ -87,6 +86,9 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     part: OpenRecording | None,
     send: SendToJudge,
 ) -> JudgeVote:
+    if part is not None:
+        # Only now: in a live run it is that of the vendor's variable.
+        part.base_url = getattr(judge, "base_url", None)
     try:
         sent = send(judge, judge_exchange(judge, question.request(answer), preview), part)
     except RequestCancelledError:

@@ -76,7 +76,7 @@ def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
     __tracebackhide__ = True
     plain = getattr(request.node.parent, "plain_providers", ())
-    if name in plain and not request.config.option.setupshow:
+    if name in plain and not request.config.getoption("setupshow", False):
         # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
         return built_in_provider(request.config, name)
     fixture_name = f"{name}{_SUFFIX}"

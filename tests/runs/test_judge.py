@@ -701,6 +701,21 @@ def test_a_judge_of_own_code_that_sends_is_captured_recorded_and_replayed(judged
     assert len(server.requests) == 2
 
 
+def test_a_judge_at_the_url_of_its_vendors_variable_is_replayed_with_and_without_it(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.write({"pytest.ini": INI.replace("critic", "openai"), "a.eval.yaml": FILE})
+    run.update().assert_outcomes(passed=1)
+    server.script = lambda _, body: verdict(True) if "The answer:" in str(body) else chat("Hello Ada!")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/gateway")
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    assert len(server.requests) == 2
+
+
 AGENTS = """
 import sys
 from pathlib import Path

@@ -137,13 +137,13 @@ class OpenRecording:
         for exchange in recorded:
             self._waiting[exchange.request.sha256, exchange.reply is not None].append(exchange)
 
-    def part(self, base_url: Any = None) -> OpenRecording:
+    def part(self) -> OpenRecording:
         """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
 
         That comes after what this recording itself did, in the order in which the parts were made.
         """
         part = copy.copy(self)
-        part.base_url, part._entries, part._parts = base_url, [], []
+        part.base_url, part._entries, part._parts = None, [], []
         self._parts.append(part)
         return part
 
