@@ -263,6 +263,18 @@ def test_a_test_that_failed_otherwise_stays_failed(run: Run) -> None:
     assert run.snapshot("__snapshots__/test_it/test_also_fails.yaml") == {"question": "new"}
 
 
+def test_of_a_test_that_failed_otherwise_one_change_is_accepted_too(shop: Run) -> None:
+    asserted = "    assert eval_api.sent == eval_snapshot\n"
+    raising = f"    try:\n    {asserted}    finally:\n        raise RuntimeError('broken')\n"
+    shop.write({"test_own.py": OWN.replace(asserted, raising)})
+    first, second = ids(shop)
+    result = shop("test_own.py", "--chatprompt-accept", first)
+    assert (result.ret, result.parseoutcomes()) == (1, {"failed": 1})
+    result.stdout.fnmatch_lines(["FAILED test_own.py::test_own - RuntimeError: broken"])
+    left = report(shop, "test_own.py")["changes"]
+    assert [change["id"] for change in left] == [second]
+
+
 def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (first, _) = ids(shop)
     before = tree(shop)

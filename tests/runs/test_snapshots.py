@@ -540,7 +540,9 @@ def test_the_conflict_of_a_merge_is_named_in_cases_own_code_and_reports(run: Run
         "*The snapshot holds the conflict of a merge, in line 1; merge the prompts first, then accept what is sent: *"
     )
     result.stdout.fnmatch_lines([named, "*__snapshots__/a.eval/*.yaml", "To accept it: *"])
-    result.stdout.fnmatch_lines(["change 7008: 2 snapshots*", "   the conflict of a merge (2)", "   - <<<<<<< ======= >>>>>>>"])
+    result.stdout.fnmatch_lines(
+        ["change 7008: 2 snapshots*", "   the conflict of a merge (2)", "   - <<<<<<< ======= >>>>>>>"]
+    )
     result.stdout.fnmatch_lines(["FAILED *hello - the conflict of a merge: removed *"])
     run("test_own.py").stdout.fnmatch_lines([named, "*__snapshots__/test_own/test_it.yaml"])
     assert "not valid YAML" not in result.stdout.str()
