@@ -128,6 +128,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("record", _FLAG, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
     ("replay", _FLAG, "use recorded replies; with --chatprompt-live, record those that are missing"),
     ("against", {"metavar": "REF"}, "compare with the snapshots of a git revision: what this branch changes"),
+    ("ab", {"metavar": "REF"}, "in a live run: send what changed since a git revision both ways, compare the answers"),
+    ("ab-fail-worse", _FLAG, "with --chatprompt-ab: exit with 1 if the answers are worse"),
     ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
     ("schema", _FLAG, "print the JSON Schema of eval files, for editors, and collect nothing"),
     ("show", _FLAG, "print what is sent, as a conversation and as it is, and compare nothing"),
@@ -183,7 +185,10 @@ class Options:
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
         estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
-        repeat: how often each case is sent in a live run; `None` for what its file says.
+        repeat: how often each case is sent in a live run, at most; `None` for what its file says.
+        least_repeat: how often at least, if more depends on the answers; `None` if it does not.
+        ab: the git revision whose requests are sent too, to compare the answers; `None` for none.
+        ab_fail_worse: whether the run fails if the answers are worse than those at that revision.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
@@ -229,7 +234,10 @@ class Options:
         # Nothing is sent where pytest only collects.
         self.estimates = bool(self.live and config.option.collectonly)
         self.live = self.live and not self.estimates
-        self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"))
+        self.ab: str | None = config.getoption("chatprompt_ab")
+        self.ab_fail_worse: bool = config.getoption("chatprompt_ab_fail_worse")
+        self.least_repeat, self.repeat = _parse_repeat(config.getoption("chatprompt_repeat"))
+        self._check_ab(config)
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
         self.accept: list[str] = config.getoption("chatprompt_accept")
         if self.accept:
@@ -247,8 +255,31 @@ class Options:
         names = [] if names == ["none"] else names
         self.placeholders = None if names is None else checked_names("chatprompt_placeholders", names, *_VARIABLE)
 
+    def _check_ab(self, config: pytest.Config) -> None:
+        """Refuse `--chatprompt-ab` where nothing is sent or much is written, and what makes no sense without it."""
+        if self.ab is None:
+            if self.ab_fail_worse:
+                raise pytest.UsageError("--chatprompt-ab-fail-worse needs --chatprompt-ab REF")
+            if self.least_repeat is not None:
+                raise pytest.UsageError("--chatprompt-repeat takes a range only with --chatprompt-ab")
+        elif not (self.live or self.estimates):
+            raise pytest.UsageError("--chatprompt-ab compares the answers of a live run; add --chatprompt-live")
+        else:
+            _check_alone(config, "--chatprompt-ab writes no snapshots", (*_WRITING, "--chatprompt-accept"))
+
 
 options_key: Final = pytest.StashKey[Options]()
+
+
+def _parse_repeat(value: str | None) -> tuple[int | None, int | None]:
+    """How often a case is sent, at least and at most; the first is `None` if it is one number."""
+    least, dots, most = (value or "").partition("..")
+    if not dots:
+        return None, parse_count("--chatprompt-repeat", value)
+    counts = [parse_count("--chatprompt-repeat", each) or 0 for each in (least, most)]
+    if counts[0] >= counts[1]:
+        raise pytest.UsageError(f"--chatprompt-repeat {value}: the first number must be the lower one, as in 5..40")
+    return counts[0], counts[1]
 
 
 def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> None:

@@ -82,11 +82,20 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
+    _open_revision(config, options)
+    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
+
+
+def _open_revision(config: pytest.Config, options: Options) -> None:
+    """Open the git revision that the run compares with, if it does."""
     if options.against is not None:
         from pytest_chatprompt.runs.shared import SharedByRun  # noqa: PLC0415
 
         SharedByRun.of(config).compare_with_revision(options.against)
-    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
+    if options.ab is not None:
+        from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
+
+        AbRun.start(config, options.ab)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:

@@ -301,6 +301,15 @@ class ChatProvider(VendorAPI):
         target = provider.target if request.settings else None
         return PreparedRequest(url, _encode_json(body), adjustments, findings, target, provider.billing(body))
 
+    def prepare_body(self, target: str, body: Mapping[str, Any]) -> PreparedRequest:
+        """Make the HTTP request of a body that was sent before, to a path below the base URL; nothing is sent."""
+        from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415 - few runs send one
+
+        provider = copy.copy(self)
+        provider.use_model(ModelRequest(target.partition("?")[0], {}, body, "").model or self.model)
+        content = _encode_json(dict(body))
+        return PreparedRequest(self.base_url + target, content, (), (), provider.target, provider.billing(body))
+
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model."""
         from pytest_chatprompt.providers.prices import Billing  # noqa: PLC0415

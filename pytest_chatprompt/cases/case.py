@@ -47,6 +47,8 @@ from pytest_chatprompt.text.json_data import (
 from pytest_chatprompt.wording import data_place
 
 DEFAULT_REPEAT: Final = 1
+# For each version, where two are compared.
+DEFAULT_AB_REPEAT: Final = 5
 DEFAULT_PASS_RATE: Final = 1.0
 
 

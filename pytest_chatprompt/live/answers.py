@@ -40,7 +40,10 @@ class LiveCase:
     """What is sent for one case, once it was compared with the snapshot.
 
     Args:
+        repeat: how often it is sent; how often each version of it, if there are two.
         variables: the environment variables of the provider, as they were in the test.
+        before: the other version, which is sent in turn with the one that was compared; `None` for none.
+        batch: how many requests are sent before anybody asks for more; `None` for as many as may be in flight.
     """
 
     provider: Provider
@@ -49,23 +52,51 @@ class LiveCase:
     repeat: int = 1
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
+    before: Exchange | None = None
+    batch: int | None = None
+
+    @property
+    def versions(self) -> tuple[Exchange, ...]:
+        """What is sent in turn."""
+        return (self.compared,) if self.before is None else (self.compared, self.before)
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its answers."""
+        return range(1, self.repeat * len(self.versions) + 1)
+
+    def version_of(self, number: int) -> Exchange:
+        """What is sent for an answer, by its number."""
+        return self.versions[(number - 1) % len(self.versions)]
+
+    def repeat_of(self, number: int) -> int:
+        """Which answer to its version an answer is, by its number."""
+        return (number - 1) // len(self.versions) + 1
 
     def place_of(self, number: int) -> RecordingPlace:
         """The place of the recording of an answer, by its number."""
-        return self.place.of_repeat(number, self._recorded)
+        # What is recorded for the other version is not unused.
+        loaded = self._recorded if self.before is None else self._recorded_for[(number - 1) % len(self.versions)]
+        return self.place.of_repeat(self.repeat_of(number), loaded)
 
     def recorded_numbers(self) -> list[int]:
         """Which of its answers are recorded, if the run replays."""
-        recorded = self.place_of(1).recorded_repeats(self.compared)
-        return [number for number in range(1, self.repeat + 1) if number in recorded]
+        recorded = [{exchange.repeat for exchange in each} for each in self._recorded_for]
+        return [number for number in self.numbers if self.repeat_of(number) in recorded[(number - 1) % len(recorded)]]
+
+    @cached_property
+    def _recorded_for(self) -> list[tuple[RecordedExchange, ...]]:
+        """What is recorded for each version."""
+        place = self.place.of_repeat(1, self._recorded)
+        return [place.recorded_for(version) for version in self.versions]
 
     @cached_property
     def _recorded(self) -> tuple[RecordedExchange, ...]:
         return self.place.load() if self.place.mode.replays else ()
 
-    def check_sent(self, sent: Exchange) -> None:
+    def check_sent(self, sent: Exchange, number: int = 1) -> None:
         """Fail if something other than what was compared with the snapshot was sent."""
-        if not self.place.sends_the_same(sent, self.compared):
+        if not self.place.sends_the_same(sent, self.version_of(number)):
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "
                 "the provider's requests change from call to call; mask what changes, such as a time or a random id, "
@@ -102,8 +133,9 @@ class CaseAnswers:
     _votes: dict[int, list[RequestFuture[JudgeVote]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        recorded = self.case.recorded_numbers() if self.case.repeat > 1 else []
-        missing = [number for number in range(1, self.case.repeat + 1) if number not in recorded]
+        numbers = self.case.numbers
+        recorded = self.case.recorded_numbers() if len(numbers) > 1 else []
+        missing = [number for number in numbers if number not in recorded]
         self._recorded = len(recorded)
         # Where none is recorded, the error is that of a case that is sent once.
         self._left = deque(recorded if recorded and self.router is None else recorded + missing)
@@ -113,7 +145,7 @@ class CaseAnswers:
         self._send_next(self._recorded or self.jobs.concurrency)
 
     def _send_next(self, count: int) -> None:
-        for _ in range(min(count, len(self._left))):
+        for _ in range(min(self.case.batch or count, len(self._left))):
             number = self._left.popleft()
             self._futures[number] = self.jobs.submit(self.order, partial(self._send, number))
 
@@ -123,9 +155,10 @@ class CaseAnswers:
         case, place = self.case, self.case.place_of(number)
         with use_context(current_context()._replace(variables=case.variables)):
             recording = place.open(getattr(case.provider, "base_url", None))
-            sent, is_replayed = send_or_replay(place, self.router, case.provider, case.compared, recording, self.api)
+            shown = case.version_of(number)
+            sent, is_replayed = send_or_replay(place, self.router, case.provider, shown, recording, self.api)
         if self.router is not None:
-            case.check_sent(sent)
+            case.check_sent(sent, number)
         self.seconds = max(self.seconds, time.monotonic() - started_at)
         if isinstance(self.jobs, RequestPool):
             # In its test a fixture of the project may put another answer in its place.
@@ -165,7 +198,9 @@ class CaseAnswers:
             if not self._futures:
                 self.start()
             while True:
-                ends = is_certain() and len(given) >= self._recorded
+                # A batch is looked at when all of it is there.
+                is_open = self.case.batch is not None and len(given) < len(self._futures)
+                ends = not is_open and is_certain() and len(given) >= self._recorded
                 if ends:
                     self._futures = {number: each for number, each in self._futures.items() if not each.cancel()}
                 waiting = [number for number in self._futures if number not in given]
@@ -178,7 +213,7 @@ class CaseAnswers:
                 for number in self._come(waiting):
                     given.add(number)
                     yield number
-                    if len(given) > self._recorded and not is_certain():
+                    if self.case.batch is None and len(given) > self._recorded and not is_certain():
                         # The answer is graded now.
                         self._send_next(1)
         finally:

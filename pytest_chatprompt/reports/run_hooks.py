@@ -76,7 +76,7 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
         command=tuple(map(str, config.invocation_params.args)),
         folder=Path(os.path.relpath(config.invocation_params.dir, config.rootpath)).as_posix(),
         is_live=options.live,
-        against=options.against,
+        against=options.against or options.ab,
         results=tuple(results),
         snapshots=config.stash.get(snapshot_uses_key, ()),
     )
@@ -165,7 +165,9 @@ class ProviderComparison(CollectedResults):
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the table, if several providers have answered."""
-        totals = provider_totals(result for result in self.results.values() if result.provider is not None)
+        # The answers to two versions have a table of their own.
+        compared = [each for each in self.results.values() if each.provider is not None and each.versions is None]
+        totals = provider_totals(compared)
         if len(totals) > 1:
             write_title(terminalreporter, "-", "providers side by side")
             for line in table_lines(table_rows(totals)):

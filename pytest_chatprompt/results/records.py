@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check
+from pytest_chatprompt.grading.paired_test import Pairs
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.text.json_data import thaw
@@ -243,6 +244,54 @@ class RepeatsResult(_Record):
         return sum(attempt.outcome != "error" for attempt in self.attempts)
 
 
+class VersionResult(_Record):
+    """The answers to one version of a case's request, in a run with `--chatprompt-ab`.
+
+    Args:
+        passed: how many answers pass.
+        answers: how many arrived and were graded.
+        interval: the 95 % confidence interval of the share of answers that pass, by Wilson, from 0 to 1.
+        attempts: what became of each request, by number.
+    """
+
+    passed: int
+    answers: int
+    interval: tuple[float, float]
+    attempts: tuple[AttemptResult, ...]
+
+
+_NOT_SENT = VersionResult(passed=0, answers=0, interval=(0.0, 1.0), attempts=())
+
+
+class VersionsResult(_Record):
+    """Both versions of a case's request, in a run with `--chatprompt-ab`.
+
+    Args:
+        left_out: why they were not sent; `""` if they were.
+        is_same: whether the request has not changed, so that nothing was sent.
+        is_graded: whether something decides which answers pass: a check, or the hook of the project.
+        before: the answers to the request as it was.
+        after: the answers to the request as it is; those with the same number are a pair.
+    """
+
+    left_out: str = ""
+    is_same: bool = False
+    is_graded: bool = False
+    before: VersionResult = _NOT_SENT
+    after: VersionResult = _NOT_SENT
+
+    @property
+    def attempts(self) -> list[tuple[AttemptResult, AttemptResult]]:
+        """The pairs of requests that have the same number, before and after."""
+        after = {attempt.number: attempt for attempt in self.after.attempts}
+        return [(each, after[each.number]) for each in self.before.attempts if each.number in after]
+
+    @property
+    def pairs(self) -> Pairs:
+        """How the pairs of answers ended."""
+        return Pairs.of((before.outcome, after.outcome) for before, after in self.attempts)
+
+
 class ErrorResult(_Record):
     """Why a test failed.
 
@@ -275,6 +324,7 @@ class CaseResult(_Record):
             what models answered to it, taken together.
         answers: what models answered to an ordinary test, one by one in the order of its requests; empty for cases.
         repeats: all answers of a case that is sent several times; `None` for other tests.
+        versions: the answers to both versions of its request; `None` unless the run compares two.
         judge: what the judge replied about the answer, each of its votes, in the order of the checks.
         checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
         error: why it failed; `None` if it did not.
@@ -293,6 +343,7 @@ class CaseResult(_Record):
     response: ResponseResult | None = None
     answers: tuple[ResponseResult, ...] = ()
     repeats: RepeatsResult | None = None
+    versions: VersionsResult | None = None
     judge: tuple[ResponseResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None

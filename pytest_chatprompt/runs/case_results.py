@@ -56,7 +56,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     capture = OwnCodeCapture.of(item)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
-    if not (is_told or notes.answer or answers):
+    if not (is_told or notes.answer or notes.versions or answers):
         # Of a case that passes, JUnit's XML alone shows what its checks said.
         checks = () if notes.checks is None else notes.checks.results()
         if checks:
@@ -107,6 +107,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=answer_result(notes.answer),
         repeats=notes.repeats,
+        versions=notes.versions,
         judge=response_results(notes.votes),
         checks=() if notes.checks is None else notes.checks.results(),
     )

@@ -89,10 +89,12 @@ class EstimatedRun:
 
     def add(self, item: EvalItem, case: LiveCase) -> None:
         """Estimate the answers to a case, and what its judge is asked."""
-        recorded = len(case.recorded_numbers())
-        self._replayed += recorded == case.repeat
-        if recorded < case.repeat:
-            self._estimates[item.provider_name] += [estimate_cost(case.compared)] * (case.repeat - recorded)
+        recorded = case.recorded_numbers()
+        self._replayed += len(recorded) == len(case.numbers)
+        for first, version in enumerate(case.versions):
+            missing = [number for number in case.numbers[first :: len(case.versions)] if number not in recorded]
+            if missing:
+                self._estimates[item.provider_name] += [estimate_cost(version)] * len(missing)
         if case.judging is None:
             return
         # Most runs have no judge.
@@ -101,7 +103,7 @@ class EstimatedRun:
         for question, shown in zip(case.judging.questions, case.judging.previews, strict=True):
             # With the conversation: it is most of what a judge is sent.
             asked = judge_exchange(case.judging.judge, question.request(""), shown)
-            self._estimates[_JUDGE] += [estimate_cost(asked)] * (question.votes * case.repeat)
+            self._estimates[_JUDGE] += [estimate_cost(asked)] * (question.votes * len(case.numbers))
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

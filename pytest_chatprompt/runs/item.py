@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
     from pytest_chatprompt.providers.response import ProviderResponse
-    from pytest_chatprompt.results.records import RepeatsResult
+    from pytest_chatprompt.results.records import RepeatsResult, VersionsResult
     from pytest_chatprompt.snapshots.diff import Comparison
 
 
@@ -114,6 +114,7 @@ class Notes:
         data: what its snapshot shows of that.
         checks: the `CaseChecks` of a case that has any.
         repeats: the answers of a case that is sent several times.
+        versions: those to both versions of its request, in a run that compares two.
         failed_checks: what to report of them if it fails for another reason as well.
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
@@ -125,6 +126,7 @@ class Notes:
     answer: LiveResponse | None = None
     votes: tuple[JudgeVote, ...] = ()
     repeats: RepeatsResult | None = None
+    versions: VersionsResult | None = None
     checks: Any = None
     failed_checks: str = ""
     not_sent_ahead: str | None = None

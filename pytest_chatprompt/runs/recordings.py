@@ -59,7 +59,7 @@ def record_answers(answers: CaseAnswers, redactor: Redactor) -> int:
     if count:
         case.place.write(
             [
-                exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": number})
+                exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": case.repeat_of(number)})
                 for number, recording in recordings.items()
                 for exchange in (*recording.exchanges(), *recording.unused())
             ],

@@ -224,11 +224,14 @@ def _missing_variable(call: pytest.CallInfo[None]) -> str:
 
 
 def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Give a failure that was raised in this package the position of the test: `--tb=line` and reports show it."""
+    """Give what was raised in this package the position of the test: `--tb=line`, `-rs` and reports show it."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and crash.path.startswith(_PACKAGE_FOLDER):
         path, line, _ = item.reportinfo()
         crash.path, crash.lineno = str(path), (line or 0) + 1
+    elif isinstance(report.longrepr, tuple) and str(report.longrepr[0]).startswith(_PACKAGE_FOLDER):
+        path, line, _ = item.reportinfo()
+        report.longrepr = str(path), (line or 0) + 1, report.longrepr[2]
 
 
 def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import DEFAULT_REPEAT
+from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import notes_of
@@ -63,7 +63,12 @@ def run(case: CaseRun) -> None:
 
 @dataclass(eq=False, slots=True)
 class CaseRun:
-    """One run of an eval item; `judging` is what a judge is asked about the answer."""
+    """One run of an eval item.
+
+    Args:
+        judging: what a judge is asked about the answer.
+        before: what was sent at the git revision that the run compares with, if it does.
+    """
 
     request: pytest.FixtureRequest
     case: EvalCase
@@ -77,6 +82,7 @@ class CaseRun:
     exchange: Exchange = field(init=False)
     checks: CaseChecks | None = None
     judging: Judging | None = None
+    before: Exchange | None = None
     masks: Masks = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +92,7 @@ class CaseRun:
     @property
     def repeat(self) -> int:
         """How often the case is sent in a live run: the command line wins over what its author wrote."""
-        return self.options.repeat or self.case.repeat or DEFAULT_REPEAT
+        return self.options.repeat or self.case.repeat or (DEFAULT_REPEAT if self.before is None else DEFAULT_AB_REPEAT)
 
     def prepare(self) -> None:
         """Parse the checks, and find out what is sent to the provider and to the judge."""
@@ -117,6 +123,10 @@ class CaseRun:
 
     def estimate(self) -> None:
         """Let the run add up what the case would cost."""
+        __tracebackhide__ = True
+        if self.options.ab is not None:
+            # Only what has changed is sent.
+            self.compare()
         from pytest_chatprompt.runs.estimated_run import EstimatedRun  # noqa: PLC0415
 
         EstimatedRun.of(self.item.config).add(self.item, self._live_case())
@@ -140,7 +150,12 @@ class CaseRun:
         if self.options.keeps_results:
             notes = notes_of(item)
             notes.exchange, notes.data = self.exchange, data
-        if not self.options.show:
+        if self.options.ab is not None:
+            from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
+
+            ab_run = AbRun.of(item.config)
+            self.before = ab_run.restore(item, self.provider, self.exchange, self.masks, data)
+        elif not self.options.show:
             self._assert_equal(data)
         left_over = self.api.reply_queue.describe_waiting()
         if left_over and not self.options.live:
@@ -175,7 +190,7 @@ class CaseRun:
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
         __tracebackhide__ = True
-        if self.checks is None:
+        if self.checks is None or self.before is not None:
             return
         self.checks.grade_request(self.exchange)
         failure = self.checks.failure()
@@ -202,7 +217,11 @@ class CaseRun:
         from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
 
         kind = Grading
-        if self.repeat > 1:
+        if self.before is not None:
+            from pytest_chatprompt.runs.ab_run import VersionsGrading  # noqa: PLC0415
+
+            kind = VersionsGrading
+        elif self.repeat > 1:
             from pytest_chatprompt.runs.repeated_grading import RepeatedGrading  # noqa: PLC0415
 
             kind = RepeatedGrading
@@ -226,4 +245,6 @@ class CaseRun:
         from pytest_chatprompt.runs.recordings import recording_place  # noqa: PLC0415
 
         place = recording_place(self.item, self.item.snapshot_folder, self.item.snapshot_stem, self.masks)
-        return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging)
+        # Of two versions all are needed, or as many as may decide.
+        batch = None if self.before is None else 2 * (self.options.least_repeat or self.repeat)
+        return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging, before=self.before, batch=batch)

@@ -164,7 +164,7 @@ class UnusedSnapshots:
                 session.shouldstop,
                 self.config.stash.get(crashed_key, False),
                 # Nothing is compared. What a revision has more shows in git, as deleted files.
-                self._options.show or self._options.against is not None,
+                self._options.show or self._options.against is not None or self._options.ab is not None,
                 not self.config.pluginmanager.hasplugin("syrupy"),
             )
         ):

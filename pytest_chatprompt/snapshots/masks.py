@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import MaskError
@@ -129,6 +129,18 @@ class Masks(NamedTuple):
         """Describe media and mask every string value of JSON data; gives the same object if there is neither."""
         data = elide_media(data)
         return self._masked(data) if self.patterns else data
+
+    def find_shown(self, masked: Iterable[str], texts: Iterable[str]) -> str | None:
+        """What a mask shows in texts that were masked before, by what it shows now in `texts`; `None` for nothing."""
+        texts, masked = list(texts), list(masked)
+        for pattern, shown in self.patterns:
+            given = {_substitute(pattern, shown, match[0]) for text in texts for match in pattern.finditer(text)}
+            if isinstance(shown, str) and shown and "\\" not in shown:
+                given.add(shown)
+            found = next((each for each in sorted(given) if any(each in text for text in masked)), None)
+            if found is not None:
+                return found
+        return None
 
     def _masked(self, data: Any) -> Any:
         match data:

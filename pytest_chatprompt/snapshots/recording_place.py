@@ -98,13 +98,13 @@ class RecordingPlace:
             others=tuple(exchange for exchange in loaded if exchange.repeat != self.repeat),
         )
 
-    def recorded_repeats(self, compared: Exchange) -> tuple[int, ...]:
-        """The numbers of the answers that are recorded for what a case sends, in ascending order."""
+    def recorded_for(self, compared: Exchange) -> tuple[RecordedExchange, ...]:
+        """What is recorded for what a case sends."""
         from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
 
         hashes = {recorded_request(sent, self.masks.apply).sha256 for sent in compared.sent[:1]}
         hashes.add(self.exchange_sha256(compared))
-        return tuple(sorted({exchange.repeat for exchange in self.load() if exchange.request.sha256 in hashes}))
+        return tuple(exchange for exchange in self.load() if exchange.request.sha256 in hashes)
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_chatprompt.snapshots.files import snapshot_text
 
-_OPTION: Final = "--chatprompt-against"
 # Git sets these for its hooks; they name a repository and its files, and override the folder.
 _VARIABLES_OF_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
 
@@ -24,28 +26,31 @@ class Revision:
     Its `git cat-file --batch` runs until `close`: during a test no other program may be started.
     """
 
-    def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, option: str, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
         self.name = name
+        self._option = option
         self._commit = commit
         self._top = top
         self._process = process
 
     @classmethod
-    def open(cls, name: str, root: Path) -> Revision:
-        """Open a revision: a branch, a tag, a commit or what else git takes for one."""
+    def open(cls, name: str, root: Path, option: str = "--chatprompt-against") -> Revision:
+        """Open a revision: a branch, a tag, a commit or what else git takes for one; `option` names it in errors."""
+        if shutil.which("git") is None:
+            raise RevisionError(f"{option} needs git, which is not on PATH")
         top = _run(["rev-parse", "--show-toplevel"], root)
         if top is None:
-            raise RevisionError(f"{_OPTION}: {root} is not in a git repository")
+            raise RevisionError(f"{option}: {root} is not in a git repository")
         commit = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], root)
         if not name or commit is None:
             raise RevisionError(
-                f"{_OPTION}: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
+                f"{option}: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
                 "(a shallow clone lacks other branches: git fetch origin main)"
             )
         process = subprocess.Popen(  # noqa: S603 - git, without a shell
             _command(["cat-file", "--batch"], root), env=_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        return cls(name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
+        return cls(option, name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
 
     def read(self, path: Path) -> str | None:
         """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none."""
@@ -54,11 +59,30 @@ class Revision:
 
     def content(self, path: Path) -> bytes | None:
         """The bytes of a file; `None` if the revision has none."""
-        return self._ask(path, b"blob")
+        name = self._name_in_repository(path)
+        return None if name is None else self._ask(f"{self._commit}:{name}", b"blob")
+
+    def contents(self, size: int) -> Iterator[bytes]:
+        """The contents of its files that have so many bytes."""
+        # A partial clone lacks some.
+        return filter(None, (self._ask(name, b"blob") for name in self._names_by_size.get(size, ())))
+
+    @cached_property
+    def _names_by_size(self) -> dict[int, list[str]]:
+        """The ids of the contents of its files, by their sizes."""
+        names: dict[int, list[str]] = {}
+        listed = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top) or ""
+        for entry in filter(None, listed.split("\0")):
+            _, _, name, size = entry.partition("\t")[0].split()
+            # A submodule has none.
+            if size.isdecimal():
+                names.setdefault(int(size), []).append(name)
+        return names
 
     def yaml_files(self, folder: Path) -> list[Path]:
         """The YAML files that a folder has in the revision, sorted; none if it has no such folder."""
-        content = self._ask(folder, b"tree") or b""
+        name = self._name_in_repository(folder)
+        content = (None if name is None else self._ask(f"{self._commit}:{name}", b"tree")) or b""
         names = []
         while content:
             # MODE NAME, a null byte, and the hash as bytes.
@@ -77,15 +101,14 @@ class Revision:
         place = Path(os.path.realpath(path.parent)) / path.name
         return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
 
-    def _ask(self, path: Path, kind: bytes) -> bytes | None:
-        """The content of a file or folder; `None` if the revision has none there, or another kind of object."""
-        name = self._name_in_repository(path)
-        if name is None or "\n" in name:
+    def _ask(self, name: str, kind: bytes) -> bytes | None:
+        """The content of an object; `None` if there is none of that name, or of another kind."""
+        if "\n" in name:
             return None
         stdin: Any = self._process.stdin
         stdout: Any = self._process.stdout
         try:
-            stdin.write(os.fsencode(f"{self._commit}:{name}\n"))
+            stdin.write(os.fsencode(f"{name}\n"))
             stdin.flush()
             # ID TYPE SIZE, or the name and the word `missing`.
             words = stdout.readline().split()
@@ -94,18 +117,15 @@ class Revision:
             _, found, size = words
             content: bytes = stdout.read(int(size) + 1)[:-1]
         except (OSError, ValueError):
-            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+            raise RevisionError(f"{self._option}: git ended while it read {self.name}") from None
         return content if found == kind else None
 
 
 def _run(arguments: list[str], folder: Path) -> str | None:
     """What git prints; `None` if it fails."""
-    try:
-        done = subprocess.run(  # noqa: S603 - git, without a shell
-            _command(arguments, folder), env=_environ(), capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        raise RevisionError(f"{_OPTION} needs git, which is not on PATH") from None
+    done = subprocess.run(  # noqa: S603 - git, without a shell
+        _command(arguments, folder), env=_environ(), capture_output=True, check=False
+    )
     return os.fsdecode(done.stdout) if done.returncode == 0 else None
 
 

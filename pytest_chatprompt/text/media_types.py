@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -62,7 +63,7 @@ _DIGITS_OF_A_GROUP: Final = 4
 _HASH_DIGITS: Final = 16
 _URL_SAFE: Final = "URL-safe"
 # The end of a description of bytes, and what may come before it.
-_DESCRIPTION_END: Final = re.compile(rf"(\d+) bytes, sha256:[0-9a-f]{{{_HASH_DIGITS}}}(?:, {_URL_SAFE})?>\Z", re.ASCII)
+_DESCRIPTION_END: Final = re.compile(rf"(\d+) bytes, sha256:([0-9a-f]{{{_HASH_DIGITS}}})(, {_URL_SAFE})?>\Z", re.ASCII)
 _DESCRIPTION_STARTS: Final = ("<", "data:", "Data:", "DATA:")
 # Longer than the end of any description; so a long text is not searched.
 _LONGEST_END: Final = 80
@@ -126,6 +127,11 @@ def decode_base64(text: str) -> bytes | None:
         return None
 
 
+def has_digest(content: bytes, digest: str) -> bool:
+    """Whether bytes are those that a description has hashed."""
+    return hashlib.sha256(content).hexdigest().startswith(digest)
+
+
 def describe_bytes(media_type: str, content: bytes) -> str:
     """Describe bytes in place of them: `image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988`."""
     return f"{media_type or 'no media type'}, {_size_and_hash(content)}"
@@ -158,6 +164,17 @@ def described_size(text: str) -> int | None:
     """How many bytes a description, or a `data:` URL that ends with one, stands for; `None` for other texts."""
     end = _DESCRIPTION_END.search(text[-_LONGEST_END:]) if text.startswith(_DESCRIPTION_STARTS) else None
     return None if end is None else int(end[1])
+
+
+def undescribed(text: str, find: Callable[[int, str], bytes]) -> str:
+    """The text in whose place a snapshot shows a text; `find` gives the bytes with a size and a hash."""
+    end = _DESCRIPTION_END.search(text[-_LONGEST_END:])
+    if end is None or described_size(text.lstrip("\\")) is None:
+        return text
+    if text.startswith("\\"):
+        return text[1:]
+    encode = base64.urlsafe_b64encode if end[3] else base64.b64encode
+    return text[: text.rindex("<")] + encode(find(int(end[1]), end[2])).decode()
 
 
 def escape_description(text: str) -> str:

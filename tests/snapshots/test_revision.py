@@ -112,3 +112,25 @@ def test_a_git_that_ends_is_an_error(revision: Revision, root: Path) -> None:
     revision.close()
     with pytest.raises(RevisionError, match=r"^--chatprompt-against: git ended while it read HEAD$"):
         revision.read(root / "evals/__snapshots__/a/old[azure].yaml")
+
+
+def test_files_are_found_by_their_size(root: Path, git: Git) -> None:
+    (root / "sub").mkdir()
+    (root / "sub/ä b.bin").write_bytes(b"\0\n1234")
+    (root / "other.bin").write_bytes(b"567890")
+    (root / "link").symlink_to("123456")
+    commit_all(git, root)
+    # A submodule has no size.
+    head = git("-C", str(root), "rev-parse", "HEAD")
+    git("-C", str(root), "update-index", "--add", "--cacheinfo", f"160000,{head},module")
+    git("-C", str(root), "commit", "--quiet", "--message=module")
+    (root / "other.bin").unlink()
+    revision = Revision.open("HEAD", root)
+    assert sorted(revision.contents(6)) == [b"\0\n1234", b"123456", b"567890"]
+    assert list(revision.contents(7)) == []
+    revision.close()
+
+
+def test_a_revision_is_named_by_its_option_in_errors(root: Path) -> None:
+    with pytest.raises(RevisionError, match=r"^--chatprompt-ab: git knows no revision 'gone' in "):
+        Revision.open("gone", root, "--chatprompt-ab")

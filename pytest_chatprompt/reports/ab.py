@@ -1,0 +1,213 @@
+"""What a run with `--chatprompt-ab` found: the rates of both versions, their difference, and the verdict, in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.grading.grade import wilson_interval
+from pytest_chatprompt.grading.paired_test import Pairs, Verdict, mean_interval, shared_words
+from pytest_chatprompt.options import Options
+from pytest_chatprompt.reports.run_hooks import CollectedResults
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
+from pytest_chatprompt.results.records import CaseResult, ResponseResult, VersionResult, VersionsResult
+from pytest_chatprompt.wording import count, dollars, listed
+
+_MOST_CASES: Final = 20
+_NOW: Final = "now"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The cases of a run that compares two versions.
+
+    Args:
+        name: of the version before: a git revision.
+        cases: by node id, in the order of the run.
+        is_sequential: whether the answers have decided how many more were asked for.
+    """
+
+    name: str
+    cases: dict[str, VersionsResult]
+    is_sequential: bool
+
+    @classmethod
+    def of(cls, results: Iterable[CaseResult], name: str, *, is_sequential: bool) -> Compared:
+        """Take what the results of a run have of it."""
+        cases = {}
+        for each in results:
+            if each.versions is not None:
+                cases[each.node_id] = each.versions
+            elif each.provider is not None and each.error is not None:
+                cases[each.node_id] = VersionsResult(left_out=each.error.message)
+        return cls(name, cases, is_sequential)
+
+    @cached_property
+    def graded(self) -> dict[str, VersionsResult]:
+        """The cases with pairs of graded answers: those first that turned, then those that differ most."""
+        graded = {name: each for name, each in self.cases.items() if each.is_graded and each.pairs.total}
+        return dict(sorted(graded.items(), key=lambda entry: (not _turned(entry[1]), -abs(entry[1].pairs.difference))))
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """How all pairs of graded answers ended."""
+        return sum((each.pairs for each in self.graded.values()), Pairs())
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the pairs say; `None` if there are none."""
+        return self.pairs.verdict(is_sequential=self.is_sequential) if self.pairs.total else None
+
+    def table(self, most: int | None = _MOST_CASES) -> Iterator[tuple[str, str, str]]:
+        """The rates of the cases, at most so many, then what the answers took."""
+        yield "with 95 % intervals", f"at {self.name}", _NOW
+        for node_id, each in list(self.graded.items())[:most]:
+            yield f"{node_id}{_turned(each) and f' ({_turned(each)})'}", _rate(each.before), _rate(each.after)
+        hidden = 0 if most is None else len(self.graded) - most
+        if hidden > 0:
+            yield f"{count(hidden, 'more case')}", "", ""
+        if len(self.graded) > 1:
+            before, after = ([getattr(each, name) for each in self.graded.values()] for name in ("before", "after"))
+            yield f"all {len(self.graded)} cases", _rate(*before), _rate(*after)
+        yield from self._usage()
+
+    def _usage(self) -> Iterator[tuple[str, str, str]]:
+        """What the answers of both versions took on average, with its interval, where it is known of both."""
+        sides: list[list[ResponseResult]] = []
+        for version in ("before", "after"):
+            attempts = itertools.chain.from_iterable(getattr(each, version).attempts for each in self.cases.values())
+            sides.append([each.response for each in attempts if each.response is not None])
+        for name, show in _MEANS.items():
+            known = [[value for each in side if (value := getattr(each, name)) is not None] for side in sides]
+            if all(known):
+                before, after = (_mean(values, show) for values in known)
+                yield f"mean {name.replace('_usd', '').replace('_seconds', '').replace('_', ' ')}", before, after
+
+    def notes(self, most: int | None = _MOST_CASES) -> Iterator[str]:
+        """What was not compared, and why; at most so many cases are named for a reason."""
+        reasons: dict[str, list[str]] = {}
+        for node_id, each in self.cases.items():
+            unknown = "no answer of one version, or of both, was graded"
+            reason = each.left_out or (unknown if each.is_graded and not each.pairs.total else "")
+            if reason:
+                reasons.setdefault(reason, []).append(node_id)
+        for reason, node_ids in reasons.items():
+            yield f"not compared: {listed(node_ids, most)}: {reason}"
+        same = sum(each.is_same for each in self.cases.values())
+        if same:
+            yield f"not sent, as at {self.name}: {count(same, 'case')}"
+        lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
+        if lost:
+            yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}"
+        yield from self._words()
+
+    def _words(self) -> Iterator[str]:
+        """How far the answers of the cases differ that nothing grades."""
+        between, within = [], []
+        cases = [each for each in self.cases.values() if each.attempts and not each.is_graded]
+        for case in cases:
+            texts = [
+                [each.response.text for each in side if each.response is not None]
+                for side in zip(*case.attempts, strict=True)
+            ]
+            between += list(zip(*texts, strict=False))
+            within += [pair for side in texts for pair in itertools.pairwise(side)]
+        across, alike = shared_words(between), shared_words(within)
+        if across is not None:
+            same = "" if alike is None else f", those of one version {_percent(alike)}"
+            yield (
+                f"{count(len(cases), 'case')} without a check: "
+                f"answers of the two versions share {_percent(across)} of their words{same}"
+            )
+
+    def sentence(self) -> str:
+        """The verdict, with its numbers."""
+        if self.verdict is None:
+            if any(each.attempts for each in self.cases.values()):
+                return "no verdict: no answer was graded"
+            if any(each.left_out for each in self.cases.values()):
+                return "no verdict: nothing could be compared"
+            return f"nothing differs from {self.name}, so nothing was sent"
+        pairs = self.pairs
+        low, high = pairs.interval
+        test = "" if self.is_sequential else f", exact paired test p = {pairs.p_value:.2g}"
+        numbers = f"{_points(pairs.difference)} points (95 % interval {_points(low)} to {_points(high)}{test})"
+        if self.verdict != "no difference found":
+            return f"{self.verdict}: {numbers}"
+        points = pairs.detectable_points(is_sequential=self.is_sequential)
+        shown = "would show none" if points is None else f"would show one of about {points} points"
+        return f"{self.verdict}: {numbers}; {count(pairs.total, 'sample')} a side {shown}"
+
+
+def _turned(case: VersionsResult) -> str:
+    """Whether all answers pass of one version, and none of the other."""
+    pairs = case.pairs
+    if pairs.only_after == pairs.total:
+        return "from never to always"
+    return "from always to never" if pairs.only_before == pairs.total else ""
+
+
+def _rate(*versions: VersionResult) -> str:
+    """How many answers pass, with the interval of their rate."""
+    passed, answers = sum(each.passed for each in versions), sum(each.answers for each in versions)
+    low, high = (f"{end * 100:.0f}" for end in wilson_interval(passed, answers))
+    return f"{passed}/{answers} ({low} to {high} %)"
+
+
+def _mean(values: list[float], show: Callable[[float], str]) -> str:
+    mean, interval = mean_interval(values)
+    return show(mean) if interval is None else f"{show(mean)} ({show(max(interval[0], 0))} to {show(interval[1])})"
+
+
+_MEANS: Final[dict[str, Callable[[float], str]]] = {
+    "input_tokens": "{:.0f}".format,
+    "output_tokens": "{:.0f}".format,
+    "cost_usd": dollars,
+    "latency_seconds": "{:.2f} s".format,
+}
+
+
+def _percent(rate: float) -> str:
+    return f"{rate * 100:.0f} %"
+
+
+def _points(rate: float) -> str:
+    return f"{rate * 100:+.0f}".replace("+0", "0").replace("-0", "0")
+
+
+class AbSummary(CollectedResults):
+    """Shows what a run found, and fails it if the answers are worse and the user wants that."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self._options = options
+
+    @property
+    def _compared(self) -> Compared:
+        is_sequential = self._options.least_repeat is not None
+        return Compared.of(self.results.values(), self._options.ab or "", is_sequential=is_sequential)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run whose answers are worse."""
+        is_worse = self._options.ab_fail_worse and self._compared.verdict == "worse"
+        if is_worse and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the table, and the verdict below it."""
+        compared = self._compared
+        if not compared.cases:
+            return
+        write_title(terminalreporter, "-", f"{compared.name} and now compared")
+        most = None if terminalreporter.verbosity > 0 else _MOST_CASES
+        rows = list(compared.table(most))
+        for line in (*(table_lines(rows) if len(rows) > 1 else ()), *compared.notes(most)):
+            write_line(terminalreporter, line)
+        write_line(terminalreporter, compared.sentence(), bold=True)

@@ -1,0 +1,101 @@
+"""The old request: what the snapshot of a git revision shows, made ready to be sent again.
+
+A snapshot shows a request exactly, but for media, of which it has size and hash, and for masks. The bytes of media are
+those of the present request, or of a file of the revision, with that hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.table import find_api
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
+from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.revision import Revision
+from pytest_chatprompt.snapshots.stored import requests_in
+from pytest_chatprompt.text.media_types import decode_base64, has_digest, split_data_url, undescribed
+
+# What a snapshot shows of a request.
+_REQUEST_KEYS: Final = ("endpoint", "headers", "request")
+
+
+class NotComparableError(Exception):
+    """An old request cannot be sent again; the text says why, and is for the user."""
+
+
+def first_request(data: Any) -> dict[str, Any] | None:
+    """The first request that the data of a snapshot shows, without what stands beside it; `None` if it shows none."""
+    shown = next(iter(requests_in(data).values()), None)
+    return None if shown is None else {key: shown[key] for key in _REQUEST_KEYS if key in shown}
+
+
+def restored_exchange(
+    old: Mapping[str, Any], present: Exchange, provider: ChatProvider, masks: Masks, revision: Revision
+) -> Exchange:
+    """The exchange of a request that a snapshot of a revision shows; `present` is what the same case sends now.
+
+    Raises:
+        NotComparableError: it cannot be sent again.
+    """
+    sent = present.sent[0]
+    method, _, target = old["endpoint"].partition(" ")
+    _, _, present_target = sent.endpoint.partition(" ")
+    apis = [find_api(method, each.partition("?")[0]) for each in (target, present_target)]
+    if apis[0] is not apis[1]:
+        raise NotComparableError(f"at {revision.name} it went to another API: {old['endpoint']}")
+    if old.get("headers", {}) != dict(sent.headers):
+        names = ", ".join(sorted({*old.get("headers", {}), *sent.headers}))
+        raise NotComparableError(f"at {revision.name} it had other headers than now: {names}")
+    shown = masks.find_shown(_texts(old["request"]), _texts(sent.body))
+    if shown is not None:
+        raise NotComparableError(f"its snapshot at {revision.name} shows what a mask has hidden: {shown!r}")
+
+    def find(size: int, digest: str) -> bytes:
+        contents = itertools.chain(_media(sent.body, size), revision.contents(size))
+        found = next((each for each in contents if has_digest(each, digest)), None)
+        if found is None:
+            raise NotComparableError(f"git has no file at {revision.name} with its {size} bytes, sha256:{digest}")
+        return found
+
+    prepared = provider.prepare_body(target, _restored(old["request"], find))
+    restored = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, sent.headers)
+    return Exchange(present.request, ProviderResponse(text=OFFLINE_TEXT), (restored,), prepared=prepared)
+
+
+def _restored(data: Any, find: Callable[[int, str], bytes]) -> Any:
+    """JSON data with the bytes of media in place of their descriptions."""
+    match data:
+        case str():
+            return undescribed(data, find)
+        case Mapping():
+            return {key: _restored(value, find) for key, value in data.items()}
+        case list():
+            return [_restored(value, find) for value in data]
+    return data
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """The string values of JSON data."""
+    match data:
+        case str():
+            yield data
+        case Mapping():
+            for value in data.values():
+                yield from _texts(value)
+        case list():
+            for value in data:
+                yield from _texts(value)
+
+
+def _media(data: Any, size: int) -> Iterator[bytes]:
+    """The bytes of so many bytes whose base64 stands in JSON data."""
+    for text in _texts(data):
+        _, digits = split_data_url(text) or ("", text)
+        # Others need not be decoded.
+        if len(digits) == len(base64.b64encode(bytes(size))):
+            yield decode_base64(digits) or b""

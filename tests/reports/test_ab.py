@@ -1,0 +1,79 @@
+"""A/B in words: which cases come first, and what is said of many."""
+
+from __future__ import annotations
+
+from pytest_chatprompt.grading.grade import wilson_interval
+from pytest_chatprompt.reports.ab import Compared
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, VersionResult, VersionsResult
+
+
+def version(signs: str) -> VersionResult:
+    """The answers to a version, a sign each."""
+    passed = signs.count("+")
+    attempts = tuple(
+        AttemptResult(number=number, outcome="passed" if sign == "+" else "failed")
+        for number, sign in enumerate(signs, 1)
+    )
+    interval = wilson_interval(passed, len(signs))
+    return VersionResult(passed=passed, answers=len(signs), interval=interval, attempts=attempts)
+
+
+def result(name: str, before: str = "", after: str = "", left_out: str = "") -> CaseResult:
+    """The result of a case."""
+    versions = VersionsResult(left_out=left_out, is_graded=True, before=version(before), after=version(after))
+    return CaseResult(node_id=name, path="a.eval.yaml", line=1, provider="openai", outcome="passed", versions=versions)
+
+
+def compared(*results: CaseResult) -> Compared:
+    return Compared.of(results, "main", is_sequential=False)
+
+
+def test_cases_that_turned_come_first_then_those_that_differ_most() -> None:
+    found = compared(
+        result("same", "++--", "++--"),
+        result("better", "----", "+++-"),
+        result("lost", "++++", "----"),
+        result("worse", "++++", "+---"),
+        result("won", "----", "++++"),
+        result("a little", "---+", "--++"),
+        # An ordinary test, and a case whose test passed without a comparison.
+        CaseResult(node_id="own", path="test_own.py", line=1, outcome="passed"),
+        CaseResult(node_id="any", path="a.eval.yaml", line=1, provider="openai", outcome="passed"),
+    )
+    assert [row[0] for row in found.table()] == [
+        "with 95 % intervals",
+        "lost (from always to never)",
+        "won (from never to always)",
+        "better",
+        "worse",
+        "a little",
+        "same",
+        "all 6 cases",
+    ]
+
+
+def test_of_many_cases_the_first_are_shown() -> None:
+    found = compared(
+        *(result(f"c{number}", "-", "+") for number in range(22)),
+        *(result(f"d{number}", left_out="it is new") for number in range(3)),
+        result("e", "+"),
+    )
+    assert [row[0] for row in found.table()][-3:] == [
+        "c19 (from never to always)",
+        "2 more cases",
+        "all 22 cases",
+    ]
+    assert len(list(found.table(most=None))) == 1 + 22 + 1
+    assert list(found.notes(2)) == [
+        "not compared: d0, d1 and 1 more: it is new",
+        "not compared: e: no answer of one version, or of both, was graded",
+    ]
+    assert list(found.notes(None))[0] == "not compared: d0, d1, d2: it is new"
+
+
+def test_of_many_samples_a_small_difference_would_show() -> None:
+    found = compared(*(result(f"c{number}", "+" * 10, "+" * 10) for number in range(50)))
+    assert found.sentence() == (
+        "no difference found: 0 points (95 % interval -1 to +1, exact paired test p = 1); "
+        "500 samples a side would show one of about 2 points"
+    )

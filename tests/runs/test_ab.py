@@ -1,0 +1,539 @@
+"""A/B: in a live run what changed since a git revision is sent both ways, and the answers are compared."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.git_repository import Git, commit_all
+from tests.media import PNG
+from tests.runs.conftest import LIVE_CONFTEST, Run
+from tests.runs.test_repeats import BAD, DOWN, EMPTY, GOOD, answer, recorded_numbers
+from tests.server import Reply, Server
+
+LIVE = "--chatprompt-live"
+AB = (LIVE, "--chatprompt-ab", "main")
+CHECKS = "checks: [{type: contains, value: good}]"
+OLD, NEW = {"c0": "old"}, {"c0": "new"}
+
+
+def file(contents: dict[str, str], head: str) -> str:
+    """An eval file whose cases send these texts."""
+    cases = [
+        f"  - id: {name}\n    input_messages: [{{role: user, content: {text}}}]" for name, text in contents.items()
+    ]
+    return "\n".join([head, "evalcases:", *cases, ""])
+
+
+MakeRun = Callable[..., Run]
+
+
+@pytest.fixture
+def changed(run: Run, server: Server, git: Git) -> MakeRun:
+    """Makes a project whose cases have changed since the branch `main`; the answers to new texts are good."""
+
+    def make(
+        before: dict[str, str] = OLD, after: dict[str, str] = NEW, head: str = CHECKS, conftest: str = "", **files: str
+    ) -> Run:
+        settings = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
+        run.write({"a.eval.yaml": file(before, head), "conftest.py": settings + conftest, **files})
+        run.update()
+        commit_all(git, run.path)
+        run.write({"a.eval.yaml": file(after, head)})
+        assert server.requests == []
+        return run
+
+    server.script = lambda _, body: GOOD if "new" in body["messages"][-1]["content"] else BAD
+    return make
+
+
+def of_text(new: Callable[[int], Reply], old: Callable[[int], Reply]) -> Callable[[int, Any], Reply]:
+    """A script of the server: the n-th reply, from 0, to a new and to an old text."""
+    counts: Counter[bool] = Counter()
+
+    def script(_: int, body: Any) -> Reply:
+        is_new = "new" in body["messages"][-1]["content"]
+        counts[is_new] += 1
+        return (new if is_new else old)(counts[is_new] - 1)
+
+    return script
+
+
+def shown(result: pytest.RunResult) -> list[str]:
+    """What the terminal shows of the comparison, blanks as one."""
+    lines = [" ".join(line.split()) for line in result.outlines]
+    start = next(
+        number
+        for number, line in enumerate(lines)
+        if line.endswith("and now compared " + "-" * 25) or " and now compared " in line
+    )
+    end = next(number for number, line in enumerate(lines) if number > start and line.startswith("=="))
+    return [line for line in lines[start + 1 : end] if not line.startswith("mean ")]
+
+
+def test_what_changed_is_sent_both_ways_and_nothing_is_written(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "same", "c2": "old too"}, {"c0": "new", "c1": "same", "c2": "new too"})
+    files = {name: (run.path / name).read_bytes() for name in run.snapshots()}
+    result = run(*AB, "-rs")
+    result.assert_outcomes(passed=2, skipped=1)
+    assert result.ret == 0
+    assert Counter(server.last_contents) == {"old": 5, "new": 5, "old too": 5, "new too": 5}
+    assert {name: (run.path / name).read_bytes() for name in run.snapshots()} == files
+    result.stdout.fnmatch_lines(
+        [
+            "-* main and now compared -*",
+            "with 95 % intervals * at main * now",
+            "a.eval.yaml::c0 (from never to always) * 0/5 (0 to 43 %) * 5/5 (57 to 100 %)",
+            "a.eval.yaml::c2 (from never to always) * 0/5 (0 to 43 %) * 5/5 (57 to 100 %)",
+            "all 2 cases * 0/10 (0 to 28 %) * 10/10 (72 to 100 %)",
+            "mean input tokens * 10 (10 to 10) * 10 (10 to 10)",
+            "mean output tokens * 3 (3 to 3) * 3 (3 to 3)",
+            "mean cost * $0.00014 ($0.00014 to $0.00014) * $0.00014 ($0.00014 to $0.00014)",
+            "mean latency *.* s (*.* s to *.* s) * s to *.* s)",
+            "not sent, as at main: 1 case",
+            "better: +100 points (95 % interval +61 to +100, exact paired test p = 0.002)",
+            "SKIPPED [[]1[]] a.eval.yaml:5: its request is as at main",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*snapshot-update*")
+
+
+def test_both_versions_are_sent_in_turn_as_often_as_the_user_says(changed: MakeRun, server: Server) -> None:
+    run = changed(head=f"{CHECKS}\nrepeat: 2")
+    run(*AB, "--chatprompt-concurrency=1")
+    assert server.last_contents == ["new", "old"] * 2
+    server.requests.clear()
+    run(*AB, "--chatprompt-concurrency=1", "--chatprompt-repeat=3")
+    assert server.last_contents == ["new", "old"] * 3
+    server.requests.clear()
+    server.script = None
+    server.reply = GOOD
+    server.gather(20)
+    changed({"c0": "old", "c1": "old"}, {"c0": "new", "c1": "new"})(*AB, "--chatprompt-concurrency=20")
+    assert server.max_in_flight == 20
+
+
+def test_the_old_request_is_sent_as_it_was_with_its_pictures(changed: MakeRun, server: Server, git: Git) -> None:
+    server.script, server.reply = None, GOOD
+    messages = "input_messages: [{role: user, content: [{type: image, value: a.png}, {type: text, value: look}]}]"
+    then = f"evalcases:\n  - id: c0\n    {messages}\n"
+    run = changed()
+    (run.path / "a.png").write_bytes(PNG)
+    run.write({"a.eval.yaml": then})
+    run.update()
+    commit_all(git, run.path)
+    run(LIVE, "--chatprompt-repeat=1").assert_outcomes(passed=1)
+    ((_, _, sent_then),) = server.requests
+    server.requests.clear()
+    run.write({"a.eval.yaml": f"settings: {{max_output_tokens: 50}}\n{then}"})
+    (run.path / "a.png").write_bytes(PNG + b"other")
+    assert run(*AB, "--chatprompt-repeat=1", "--chatprompt-concurrency=1").ret == 0
+    (_, _, sent_now), (_, _, sent_again) = server.requests
+    assert json.dumps(sent_again) == json.dumps(sent_then)
+    assert sent_now["max_completion_tokens"] == 50
+
+
+def test_worse_answers_fail_a_run_only_where_that_is_asked_for(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "old"}, {"c0": "new", "c1": "new"})
+    server.script = of_text(lambda _: BAD, lambda _: GOOD)
+    result = run(*AB)
+    result.assert_outcomes(passed=2)
+    assert result.ret == 0
+    assert shown(result)[-1] == "worse: -100 points (95 % interval -100 to -61, exact paired test p = 0.002)"
+    result = run(*AB, "--chatprompt-ab-fail-worse")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    server.script = of_text(lambda _: GOOD, lambda _: BAD)
+    assert run(*AB, "--chatprompt-ab-fail-worse").ret == 0
+
+
+def test_versions_that_differ_by_chance_are_not_told_apart(changed: MakeRun, server: Server) -> None:
+    run = changed()
+    server.script = of_text(lambda number: BAD if number == 1 else GOOD, lambda number: BAD if number == 3 else GOOD)
+    assert shown(run(*AB, "--chatprompt-repeat=10", "--chatprompt-concurrency=1")) == [
+        "with 95 % intervals at main now",
+        "a.eval.yaml::c0 9/10 (60 to 98 %) 9/10 (60 to 98 %)",
+        "no difference found: 0 points (95 % interval -32 to +32, exact paired test p = 1); "
+        "10 samples a side would show one of about 76 points",
+    ]
+    assert shown(run(*AB, "--chatprompt-repeat=1"))[-1].endswith("; 1 sample a side would show none")
+
+
+def test_what_is_the_same_is_not_sent(changed: MakeRun, server: Server) -> None:
+    run = changed(OLD, OLD)
+    result = run(*AB)
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 0
+    assert server.requests == []
+    assert shown(result) == [
+        "not sent, as at main: 1 case",
+        "nothing differs from main, so nothing was sent",
+    ]
+
+
+@pytest.mark.parametrize("text", ["provider: openai # a comment\n", "provider:   openai\n"])
+def test_a_snapshot_that_is_laid_out_otherwise_is_the_same(changed: MakeRun, git: Git, text: str) -> None:
+    run = changed(OLD, OLD)
+    (name,) = run.snapshots()
+    content = (run.path / name).read_text(encoding="utf-8").replace("provider: openai\n", text)
+    (run.path / name).write_text(content, encoding="utf-8")
+    commit_all(git, run.path)
+    run(*AB).assert_outcomes(skipped=1)
+
+
+# --- what cannot be compared
+
+
+OWN = """
+import httpx
+
+class Own:
+    def send(self, request):
+        text = request.chat_prompt[-1].content
+        httpx.post("{url}/v1/chat/completions", json={{"model": "m", "messages": [{{"role": "user", "content": text}}]}})
+        return ProviderResponse(text="own")
+
+@pytest.fixture
+def own_provider():
+    return Own()
+
+@pytest.fixture(scope="session")
+def eval_masks():
+    return {{r"\\d{{4}}": "<year>"}}
+"""
+
+
+def test_what_cannot_be_compared_is_named_and_left_out(changed: MakeRun, server: Server, git: Git) -> None:
+    contents = {"mask": "old 2025", "broken": "old", "picture": "old", "own": "old", "agent": "old"}
+    run = changed(contents, contents, conftest=OWN.format(url=server.url))
+    run.write(
+        {"b.eval.yaml": file({"own": "old"}, "provider: own"), "c.eval.yaml": file({"agent": "old"}, "provider: codex")}
+    )
+    (run.path / "a.png").write_bytes(PNG)
+    picture = (
+        "evalcases:\n  - id: picture\n    input_messages: [{role: user, content: [{type: image, value: a.png}]}]\n"
+    )
+    run.write({"d.eval.yaml": picture, "e.eval.yaml": file({"function": "old"}, "provider: codex")})
+    run.update()
+    (run.path / "__snapshots__/a.eval/broken[openai].yaml").write_text("{", encoding="utf-8")
+    (run.path / "a.png").rename(run.path / "../a.png")
+    commit_all(git, run.path)
+    (run.path / "../a.png").rename(run.path / "a.png")
+    (run.path / "a.png").write_bytes(PNG + b"other")
+    codex = (run.path / "__snapshots__/e.eval/function[codex].yaml").read_text(encoding="utf-8")
+    run.write({"__snapshots__/e.eval/function[openai].yaml": codex})
+    git("-C", str(run.path), "add", "--all")
+    git("-C", str(run.path), "commit", "--quiet", "--amend", "--no-edit")
+    (run.path / "a.png").write_bytes(PNG + b"another")
+    run.write(
+        {
+            "a.eval.yaml": file({"mask": "new 2026", "broken": "new", "added": "new"}, CHECKS),
+            "b.eval.yaml": file({"own": "new"}, "provider: own"),
+            "c.eval.yaml": file({"agent": "new"}, "provider: codex"),
+            "e.eval.yaml": file({"function": "new"}, "provider: openai"),
+        }
+    )
+    result = run(*AB)
+    result.assert_outcomes(skipped=7)
+    assert result.ret == 0
+    assert server.requests == []
+    reasons = [line.removeprefix("not compared: ") for line in shown(result)]
+    assert reasons[:3] == [
+        "a.eval.yaml::mask: its snapshot at main shows what a mask has hidden: '<year>'",
+        "a.eval.yaml::broken: its snapshot at main cannot be read: line 2, column 1: not valid YAML: "
+        "did not find expected node content, while parsing a flow node on line 2",
+        "a.eval.yaml::added: main has no snapshot of it",
+    ]
+    assert reasons[3:5] == [
+        "b.eval.yaml::own: own is a provider of your own, which sends by itself",
+        "c.eval.yaml::agent: codex is an agent, which sends by itself",
+    ]
+    assert reasons[5].startswith(f"d.eval.yaml::picture: git has no file at main with its {len(PNG)} bytes, sha256:")
+    assert reasons[6:] == [
+        "e.eval.yaml::function: its snapshot at main shows no request to an API",
+        "no verdict: nothing could be compared",
+    ]
+
+
+def test_tests_of_your_own_code_send_nothing(changed: MakeRun, server: Server) -> None:
+    test = f"""
+import httpx
+
+def test_own(eval_api, eval_snapshot):
+    httpx.post("{server.url}/v1/chat/completions", json={{"model": "m", "messages": []}})
+    assert eval_api.sent == eval_snapshot
+
+def test_plain():
+    pass
+"""
+    run = changed(**{"test_own.py": test})
+    result = run(*AB, "-rs")
+    result.assert_outcomes(passed=2, skipped=1)
+    assert len(server.requests) == 10
+    result.stdout.fnmatch_lines(["SKIPPED * test_own.py:4: not compared: what a test of your own code sends"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--chatprompt-ab=main"], "--chatprompt-ab compares the answers of a live run; add --chatprompt-live"),
+        ([*AB, "--snapshot-update"], "--chatprompt-ab writes no snapshots: remove --snapshot-update"),
+        ([*AB, "--chatprompt-remove-unused"], "--chatprompt-ab writes no snapshots: remove --chatprompt-remove-unused"),
+        ([*AB, "--chatprompt-accept=new"], "--chatprompt-ab writes no snapshots: remove --chatprompt-accept"),
+        ([*AB, "--chatprompt-against=main"], "--chatprompt-against only compares: remove --chatprompt-live"),
+        ([LIVE, "--chatprompt-ab=no-such"], "--chatprompt-ab: git knows no revision 'no-such' in *"),
+        ([LIVE, "--chatprompt-ab-fail-worse"], "--chatprompt-ab-fail-worse needs --chatprompt-ab REF"),
+        ([LIVE, "--chatprompt-repeat=5..40"], "--chatprompt-repeat takes a range only with --chatprompt-ab"),
+        (
+            [*AB, "--chatprompt-repeat=5..5"],
+            "--chatprompt-repeat 5..5: the first number must be the lower one, as in 5..40",
+        ),
+        ([*AB, "--chatprompt-repeat=5.."], "--chatprompt-repeat must be a whole number from 1, but is ''"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(changed: MakeRun, arguments: list[str], message: str) -> None:
+    result = changed()(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_outside_of_a_repository_there_is_nothing_to_compare_with(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(run.path.parent))
+    result = run(*AB)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab: * is not in a git repository"])
+
+
+# --- more where it is undecided
+
+
+def test_more_is_sent_of_a_case_whose_pairs_disagree(changed: MakeRun, server: Server) -> None:
+    run = changed()
+    server.script = of_text(lambda _: GOOD, lambda number: GOOD if number == 0 else BAD)
+    result = run(*AB, "--chatprompt-repeat=5..40", "--chatprompt-concurrency=1")
+    # Of the first 5 pairs 4 disagree, of 10 nine: enough.
+    assert Counter(server.last_contents) == {"old": 10, "new": 10}
+    assert shown(result)[-1] == "better: +90 points (95 % interval +49 to +98)"
+
+
+def test_no_more_is_sent_where_all_pairs_agree_or_the_most_is_reached(changed: MakeRun, server: Server) -> None:
+    run = changed({"agree": "old", "differ": "old"}, {"agree": "new", "differ": "new again"})
+    differ = of_text(lambda number: GOOD if number % 2 else BAD, lambda number: BAD if number % 2 else GOOD)
+
+    def script(number: int, body: Any) -> Reply:
+        return GOOD if body["messages"][-1]["content"] == "new" else differ(number, body)
+
+    server.script = script
+    run(*AB, "--chatprompt-repeat=2..7", "-k", "differ", "--chatprompt-concurrency=1")
+    assert Counter(server.last_contents) == {"old": 7, "new again": 7}
+    server.requests.clear()
+    server.script = of_text(lambda _: GOOD, lambda _: GOOD)
+    result = run(*AB, "--chatprompt-repeat=2..7", "-k", "agree")
+    assert Counter(server.last_contents) == {"old": 2, "new": 2}
+    assert (
+        shown(result)[-1]
+        == "no difference found: 0 points (95 % interval -66 to +66); 2 samples a side would show none"
+    )
+
+
+def test_no_more_is_sent_once_the_run_is_certain(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "old", "c2": "old"}, {"c0": "new", "c1": "new also", "c2": "new too"})
+    result = run(*AB, "--chatprompt-repeat=2..40")
+    # Eight pairs that disagree are enough.
+    assert Counter(server.last_contents) == {"old": 8 + 2 + 2, "new": 8, "new also": 2, "new too": 2}
+    assert shown(result)[-1].startswith("better: ")
+
+
+# --- answers that say nothing
+
+
+def test_errors_of_the_api_are_no_outcomes(changed: MakeRun, server: Server) -> None:
+    run = changed()
+    server.script = of_text(lambda number: DOWN if number == 1 else GOOD, lambda _: BAD)
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert shown(result)[1:] == [
+        "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 4/4 (51 to 100 %)",
+        "not counted, because an answer is missing or could not be graded: 1 pair",
+        "no difference found: +100 points (95 % interval +31 to +100, exact paired test p = 0.12); 4 samples a side would show none",
+    ]
+
+
+def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server) -> None:
+    run = changed()
+    server.script, server.reply = None, DOWN
+    result = run(*AB)
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml:3:5: case 'c0': neither version has an answer",
+            "OpenAI answered 401 Unauthorized: down",
+            "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded",
+            "no verdict: no answer was graded",
+        ]
+    )
+    # With answers to one version there is nothing to compare, and no error.
+    server.script = of_text(lambda _: GOOD, lambda _: DOWN)
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert shown(result)[-2:] == [
+        "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded",
+        "no verdict: no answer was graded",
+    ]
+
+
+def test_an_empty_answer_does_not_pass(changed: MakeRun, server: Server) -> None:
+    run = changed(head="checks: [{type: not_contains, value: good}]")
+    server.script = of_text(lambda _: EMPTY, lambda _: BAD)
+    assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from always to never) 5/5 (57 to 100 %) 0/5 (0 to 43 %)"
+
+
+def test_a_case_whose_test_fails_is_named(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "old"}, {"c0": "new", "c1": "new"})
+    run.append("conftest.py", "\n\ndef pytest_runtest_call(item):\n    assert item.name != 'c0', 'not today'\n")
+    result = run(*AB)
+    result.assert_outcomes(passed=1, failed=1)
+    assert len(server.requests) == 10
+    assert "not compared: a.eval.yaml::c0: AssertionError: not today" in shown(result)
+    assert shown(run(*AB, "-k", "c0"))[-1] == "no verdict: nothing could be compared"
+    run("-k", "c9", *AB).stdout.no_fnmatch_line("*compared*")
+
+
+# --- what grades
+
+
+def test_the_hook_of_the_project_grades_both_versions(changed: MakeRun) -> None:
+    hook = "\ndef pytest_chatprompt_response(response):\n    assert 'good' in response.text\n"
+    run = changed(head="", conftest=hook)
+    assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+
+
+def test_a_fixture_that_asks_for_the_answer_is_not_set_up(changed: MakeRun) -> None:
+    fixture = "\n@pytest.fixture(autouse=True)\ndef look(eval_response):\n    assert 'good' in eval_response.text\n"
+    run = changed(conftest=fixture)
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert shown(result)[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+
+
+def test_a_check_of_the_request_neither_grades_nor_keeps_it_from_being_sent(changed: MakeRun, server: Server) -> None:
+    run = changed(head="checks: [{type: contains, of: request, value: old}]")
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert len(server.requests) == 10
+    assert shown(result)[-1] == "no verdict: no answer was graded"
+
+
+def test_without_checks_it_is_told_how_far_the_answers_differ(changed: MakeRun, server: Server) -> None:
+    run = changed(head="")
+    server.script = of_text(lambda _: answer("to be or not to be"), lambda number: answer(f"to be {number}"))
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert shown(result) == [
+        "with 95 % intervals at main now",
+        "1 case without a check: answers of the two versions share 44 % of their words, those of one version 83 %",
+        "no verdict: no answer was graded",
+    ]
+    assert "those of one version" not in run(*AB, "--chatprompt-repeat=1").stdout.str()
+
+
+def test_the_judge_grades_both_versions(changed: MakeRun, server: Server) -> None:
+    head = "checks: [{type: llm_rubric, value: It is good}]"
+
+    def script(_: int, body: Any) -> Reply:
+        if "response_format" in body:
+            is_good = "a good answer" in json.dumps(body)
+            return answer(json.dumps({"reason": "any", "pass": is_good}))
+        return answer("a good answer" if body["messages"][-1]["content"] == "new" else "a poor answer")
+
+    run = changed(head=head)
+    server.script = script
+    assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+    assert len(server.requests) == 20
+
+
+# --- the rest of a live run
+
+
+def test_workers_compare_too(changed: MakeRun, server: Server) -> None:
+    names = [f"c{number}" for number in range(4)]
+    run = changed(dict.fromkeys(names, "old"), dict.fromkeys(names, "new"))
+    result = run(*AB, "-n2")
+    result.assert_outcomes(passed=4)
+    assert len(server.requests) == 40
+    assert shown(result)[-1].startswith("better: +100 points")
+
+
+def test_the_answers_to_both_versions_are_recorded_and_replayed(changed: MakeRun, server: Server) -> None:
+    run = changed()
+    expected = shown(run(*AB, "--chatprompt-record"))
+    name = "__snapshots__/a.eval/c0[openai].recording.yaml"
+    assert recorded_numbers(run, name) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    content = (run.path / name).read_bytes()
+    server.requests.clear()
+    result = run(*AB, "--chatprompt-replay")
+    assert server.requests == []
+    assert shown(result) == expected
+    result.stdout.no_fnmatch_line("*no request asked for*")
+    result.stdout.fnmatch_lines(["10 replies were replayed, *"])
+    assert (run.path / name).read_bytes() == content
+    # Of either version what is missing is sent.
+    run(*AB, "--chatprompt-replay", "--chatprompt-repeat=6")
+    assert Counter(server.last_contents) == {"old": 1, "new": 1}
+    assert recorded_numbers(run, name)[-2:] == [6, 6]
+
+
+def test_an_estimate_has_the_cost_of_both_versions(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "same"}, {"c0": "new", "c1": "same"})
+    run(*AB, "--collect-only").stdout.fnmatch_lines(["openai *10 *", "total *10 *"])
+    run(*AB, "--collect-only", "--chatprompt-repeat=2..7").stdout.fnmatch_lines(["openai *14 *", "total *14 *"])
+    assert server.requests == []
+    run(*AB, "--chatprompt-record")
+    run(*AB, "--collect-only", "--chatprompt-replay").stdout.fnmatch_lines(
+        ["1 case would be replayed, and cost nothing."]
+    )
+
+
+def test_a_budget_that_ends_a_run_leaves_what_is_known(changed: MakeRun, server: Server) -> None:
+    run = changed({"c0": "old", "c1": "old"}, {"c0": "new", "c1": "new"})
+    # An answer costs $0.00014.
+    result = run(*AB, "--chatprompt-budget-usd=0.0009", "--chatprompt-concurrency=1", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.ret == 0
+    assert server.last_contents == ["new", "old"] * 3
+    reason = "the budget of $0.0009 is spent: $0.00084 so far"
+    result.stdout.fnmatch_lines([f"SKIPPED * a.eval.yaml:*: not compared: {reason}"])
+    assert shown(result)[1:] == [
+        "a.eval.yaml::c0 (from never to always) 0/3 (0 to 56 %) 3/3 (44 to 100 %)",
+        f"not compared: a.eval.yaml::c1: {reason}",
+        "not counted, because an answer is missing or could not be graded: 2 pairs",
+        "no difference found: +100 points (95 % interval +21 to +100, exact paired test p = 0.25); 3 samples a side would show none",
+    ]
+
+
+def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
+    run = changed({"c0": "old", "c1": "same", "c2": "old"}, {"c0": "new", "c1": "same", "c3": "new"})
+    run(*AB, "--chatprompt-repeat=2", "--chatprompt-report=report.json")
+    report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    c0, c1, c3 = report["results"]
+    assert report["against"] == "main"
+    assert c0["versions"]["is_graded"]
+    after, before = c0["versions"]["after"], c0["versions"]["before"]
+    assert (before["passed"], before["answers"], before["interval"]) == (0, 2, [0.0, 0.6576])
+    assert (after["passed"], after["answers"], after["interval"]) == (2, 2, [0.3424, 1.0])
+    assert [(each["number"], each["response"]["text"]) for each in before["attempts"]] == [(1, "poor"), (2, "poor")]
+    assert c0["response"]["text"] == "good"
+    assert c0["snapshot"]["state"] == "different"
+    assert c1["versions"] == {"is_same": True}
+    assert c3["versions"] == {"left_out": "main has no snapshot of it"}
+
+
+def test_a_run_that_is_ended_says_nothing(changed: MakeRun) -> None:
+    run = changed(conftest="\ndef pytest_chatprompt_response(response):\n    raise KeyboardInterrupt\n")
+    result = run.pytester.runpytest_inprocess("-p", "no:cacheprovider", *AB, no_reraise_ctrlc=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
