@@ -98,35 +98,35 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     for name in ("a", "::error::b\x1b[2J", "##[error]c"):
         (pytester.path / f"{name}.eval.yaml").write_text(EVAL_FILE, encoding="utf-8")
     pytester.makeconftest(CONFTEST)
-    pytester.makepyfile(TESTS)
+    pytester.makepyfile(test_it=TESTS)
     return pytester
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("-vv", "-rA"),
-        ("--tb=line", "-rA"),
-        ("--chatprompt-live", "-v", "-rA"),
-        ("--chatprompt-show",),
-        ("--chatprompt-replay",),
-        ("-n2", "-v"),
-    ],
-    ids=" ".join,
+OPTIONS = (
+    (),
+    ("-vv", "-rA"),
+    ("--tb=line", "-rA"),
+    ("--chatprompt-live", "-v", "-rA"),
+    ("--chatprompt-show",),
+    ("--chatprompt-replay",),
+    ("-n2", "-v"),
 )
-def test_nothing_hostile_is_printed(project: pytest.Pytester, options: tuple[str, ...]) -> None:
+
+
+def test_nothing_hostile_is_printed(project: pytest.Pytester, subtests: pytest.Subtests) -> None:
     first = project.runpytest_subprocess("--snapshot-update", "--color=no")
     assert hostile_lines(first.stdout.str()) == []
     # So that what is sent differs, and what is stored is hostile and cannot be read.
     for path in project.path.rglob("__snapshots__/**/*.yaml"):
         path.write_text(path.read_text().replace("- role", "- rule") + HOSTILE, encoding="utf-8")
-    result = project.runpytest_subprocess("--color=no", *options)
-    printed = result.stdout.str() + result.stderr.str()
-    assert hostile_lines(printed) == []
-    # It is shown, escaped.
-    assert "##\\vso[task" in printed
-    assert "\\x1b[2J" in printed
+    for options in OPTIONS:
+        with subtests.test(" ".join(options)):
+            result = project.runpytest_subprocess("--color=no", *options)
+            printed = result.stdout.str() + result.stderr.str()
+            assert hostile_lines(printed) == []
+            # It is shown, escaped.
+            assert "##\\vso[task" in printed
+            assert "\\x1b[2J" in printed
 
 
 def test_the_commands_print_nothing_hostile(

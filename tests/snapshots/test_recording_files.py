@@ -319,7 +319,7 @@ KINDS = {
 def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
     path: Path, kind: str, line_break: str
 ) -> None:
-    exchanges = (KINDS[kind], exchange("between", text="b"), KINDS[kind])
+    exchanges = (exchange("before", text="b"), KINDS[kind])
     save_recording(path, exchanges, Redactor({}))
     whole = path.read_bytes().replace(b"\n", line_break.encode())
     path.write_bytes(whole)
@@ -340,8 +340,8 @@ def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
             continue
         assert path.name in refusal
         assert AGAIN in refusal
-    # Cut right behind an entry.
-    assert counts == {1: 1, 2: 1}
+    # Cut right behind the first entry.
+    assert counts == {1: 1}
 
 
 def test_a_folder_in_place_of_a_recording_is_an_error(path: Path) -> None:
