@@ -452,6 +452,22 @@ def test_the_tables_of_answers_are_what_happens(run: Run, server: Server, capsys
     assert comparison in capsys.readouterr().out
 
 
+def test_the_comparison_of_two_versions_is_what_happens(run: Run, server: Server, git: Git) -> None:
+    (eval_file,) = blocks("docs/answers.md", "yaml")
+    _, _, _, table, *_ = blocks("docs/answers.md", "")
+    eval_file = eval_file.replace("[anthropic, openai]", "openai")
+    run.write({"conftest.py": LIVE_CONFTEST.format(url=server.url, settings=""), "shop.eval.yaml": eval_file})
+    run.update()
+    commit_all(git, run.path)
+    run.write({"shop.eval.yaml": eval_file.replace("content: ", "content: Please; ")})
+    server.script = lambda _, body: Reply(
+        {"choices": [{"message": {"content": "14 days." if "Please" in json.dumps(body) else "No."}}]}
+    )
+    result = run("--chatprompt-live", "--chatprompt-ab", "main")
+    lines = [line for line in result.outlines if not line.startswith("mean ")]
+    assert table in "\n".join(lines)
+
+
 def test_the_commands_of_the_reference_are_those_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     documented = [quoted(row[0])[0] for row in table("docs/reference.md", after="## Commands")]
     with pytest.raises(SystemExit):

@@ -131,6 +131,16 @@ class Pairs:
             return "no difference found"
         return "better" if self.only_after > self.only_before else "worse"
 
+    def shown_interval(self, *, is_sequential: bool) -> Interval:
+        """The interval beside the verdict: where no difference is found, it holds 0.
+
+        Newcombe's is a little narrower than the exact test is sure of.
+        """
+        low, high = self.interval
+        if self.verdict(is_sequential=is_sequential) == "no difference found":
+            return min(low, 0.0), max(high, 0.0)
+        return low, high
+
     def detectable_points(self, *, is_sequential: bool) -> int | None:
         """How large a difference, in points of 100, so many pairs show four times of five; `None` if they show none.
 

@@ -134,7 +134,7 @@ class Compared:
                 return "no verdict: nothing could be compared"
             return f"nothing differs from {self.name}, so nothing was sent"
         pairs = self.pairs
-        low, high = pairs.interval
+        low, high = pairs.shown_interval(is_sequential=self.is_sequential)
         test = "" if self.is_sequential else f", exact paired test p = {pairs.p_value:.2g}"
         numbers = f"{_points(pairs.difference)} points (95 % interval {_points(low)} to {_points(high)}{test})"
         if self.verdict != "no difference found":

@@ -163,6 +163,14 @@ def test_even_a_run_that_ends_as_soon_as_a_difference_shows_finds_one_by_chance_
     assert found <= 500
 
 
+def test_an_interval_does_not_contradict_the_verdict() -> None:
+    assert Pairs(only_after=5).interval[0] > 0
+    assert Pairs(only_after=5).shown_interval(is_sequential=False) == (0.0, 1.0)
+    assert Pairs(only_before=5).shown_interval(is_sequential=False) == (-1.0, 0.0)
+    assert Pairs(only_after=6).shown_interval(is_sequential=False)[0] > 0
+    assert Pairs(only_after=6).shown_interval(is_sequential=True)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("pairs", "needs_more"),
     [

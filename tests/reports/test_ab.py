@@ -68,7 +68,7 @@ def test_of_many_cases_the_first_are_shown() -> None:
         "not compared: d0, d1 and 1 more: it is new",
         "not compared: e: no answer of one version, or of both, was graded",
     ]
-    assert list(found.notes(None))[0] == "not compared: d0, d1, d2: it is new"
+    assert next(found.notes(None)) == "not compared: d0, d1, d2: it is new"
 
 
 def test_of_many_samples_a_small_difference_would_show() -> None:
