@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-import pytest
-
 from pytest_chatprompt.grading.grade import wilson_interval
 from pytest_chatprompt.grading.paired_test import Pairs, Verdict, mean_interval, shared_words
-from pytest_chatprompt.options import Options
-from pytest_chatprompt.reports.run_hooks import CollectedResults
-from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
-from pytest_chatprompt.results.records import CaseResult, ResponseResult, VersionResult, VersionsResult
+from pytest_chatprompt.results.records import (
+    AbResult,
+    CaseResult,
+    ResponseResult,
+    RunResults,
+    VersionResult,
+    VersionsResult,
+)
 from pytest_chatprompt.wording import count, dollars, listed
 
-_MOST_CASES: Final = 20
-_NOW: Final = "now"
+MOST_CASES: Final = 20
+# The name of the version that is sent now.
+NOW: Final = "now"
+FROM_NEVER: Final = "from never to always"
+TO_NEVER: Final = "from always to never"
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Compared:
     def graded(self) -> dict[str, VersionsResult]:
         """The cases with pairs of graded answers: those first that turned, then those that differ most."""
         graded = {name: each for name, each in self.cases.items() if each.is_graded and each.pairs.total}
-        return dict(sorted(graded.items(), key=lambda entry: (not _turned(entry[1]), -abs(entry[1].pairs.difference))))
+        return dict(sorted(graded.items(), key=lambda entry: (not turned(entry[1]), -abs(entry[1].pairs.difference))))
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -63,11 +68,11 @@ class Compared:
         """What the pairs say; `None` if there are none."""
         return self.pairs.verdict(is_sequential=self.is_sequential) if self.pairs.total else None
 
-    def table(self, most: int | None = _MOST_CASES) -> Iterator[tuple[str, str, str]]:
+    def table(self, most: int | None = MOST_CASES) -> Iterator[tuple[str, str, str]]:
         """The rates of the cases, at most so many, then what the answers took."""
-        yield "with 95 % intervals", f"at {self.name}", _NOW
+        yield "with 95 % intervals", f"at {self.name}", NOW
         for node_id, each in list(self.graded.items())[:most]:
-            yield f"{node_id}{_turned(each) and f' ({_turned(each)})'}", _rate(each.before), _rate(each.after)
+            yield f"{node_id}{turned(each) and f' ({turned(each)})'}", _rate(each.before), _rate(each.after)
         hidden = 0 if most is None else len(self.graded) - most
         if hidden > 0:
             yield f"{count(hidden, 'more case')}", "", ""
@@ -88,7 +93,7 @@ class Compared:
                 before, after = (_mean(values, show) for values in known)
                 yield f"mean {name.replace('_usd', '').replace('_seconds', '').replace('_', ' ')}", before, after
 
-    def notes(self, most: int | None = _MOST_CASES) -> Iterator[str]:
+    def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""
         reasons: dict[str, list[str]] = {}
         for node_id, each in self.cases.items():
@@ -125,14 +130,14 @@ class Compared:
                 f"answers of the two versions share {_percent(across)} of their words{same}"
             )
 
-    def sentence(self) -> str:
+    def sentence(self, show_name: Callable[[str], str] = str) -> str:
         """The verdict, with its numbers."""
         if self.verdict is None:
             if any(each.attempts for each in self.cases.values()):
                 return "no verdict: no answer was graded"
             if any(each.left_out for each in self.cases.values()):
                 return "no verdict: nothing could be compared"
-            return f"nothing differs from {self.name}, so nothing was sent"
+            return f"nothing differs from {show_name(self.name)}, so nothing was sent"
         pairs = self.pairs
         low, high = pairs.shown_interval(is_sequential=self.is_sequential)
         test = "" if self.is_sequential else f", exact paired test p = {pairs.p_value:.2g}"
@@ -143,13 +148,42 @@ class Compared:
         shown = "would show none" if points is None else f"would show one of about {points} points"
         return f"{self.verdict}: {numbers}; {count(pairs.total, 'sample')} a side {shown}"
 
+    def result(self) -> AbResult:
+        """The record of it."""
+        pairs, found = self.pairs, dict[str, Any]()
+        if pairs.total:
+            low, high = pairs.shown_interval(is_sequential=self.is_sequential)
+            points = pairs.detectable_points(is_sequential=self.is_sequential)
+            found = {
+                "difference": round(pairs.difference, 4),
+                "interval": (round(low, 4), round(high, 4)),
+                "p_value": None if self.is_sequential else pairs.p_value,
+                "verdict": self.verdict,
+                "detectable": None if points is None else points / 100,
+            }
+        return AbResult(
+            before=self.name,
+            is_sequential=self.is_sequential,
+            both=pairs.both,
+            only_before=pairs.only_before,
+            only_after=pairs.only_after,
+            neither=pairs.neither,
+            summary=self.sentence(),
+            **found,
+        )
 
-def _turned(case: VersionsResult) -> str:
+
+def compared_versions(run: RunResults) -> Compared | None:
+    """The cases of a run that compares two versions; `None` if it does not."""
+    return None if run.ab is None else Compared.of(run.results, run.ab.before, is_sequential=run.ab.is_sequential)
+
+
+def turned(case: VersionsResult) -> str:
     """Whether all answers pass of one version, and none of the other."""
     pairs = case.pairs
     if pairs.only_after == pairs.total:
-        return "from never to always"
-    return "from always to never" if pairs.only_before == pairs.total else ""
+        return FROM_NEVER
+    return TO_NEVER if pairs.only_before == pairs.total else ""
 
 
 def _rate(*versions: VersionResult) -> str:
@@ -178,36 +212,3 @@ def _percent(rate: float) -> str:
 
 def _points(rate: float) -> str:
     return f"{rate * 100:+.0f}".replace("+0", "0").replace("-0", "0")
-
-
-class AbSummary(CollectedResults):
-    """Shows what a run found, and fails it if the answers are worse and the user wants that."""
-
-    def __init__(self, options: Options) -> None:
-        super().__init__()
-        self._options = options
-
-    @property
-    def _compared(self) -> Compared:
-        is_sequential = self._options.least_repeat is not None
-        return Compared.of(self.results.values(), self._options.ab or "", is_sequential=is_sequential)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a run whose answers are worse."""
-        is_worse = self._options.ab_fail_worse and self._compared.verdict == "worse"
-        if is_worse and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the table, and the verdict below it."""
-        compared = self._compared
-        if not compared.cases:
-            return
-        write_title(terminalreporter, "-", f"{compared.name} and now compared")
-        most = None if terminalreporter.verbosity > 0 else _MOST_CASES
-        rows = list(compared.table(most))
-        for line in (*(table_lines(rows) if len(rows) > 1 else ()), *compared.notes(most)):
-            write_line(terminalreporter, line)
-        write_line(terminalreporter, compared.sentence(), bold=True)

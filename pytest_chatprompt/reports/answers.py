@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, CheckResult, ResponseResult, RunResults
 from pytest_chatprompt.wording import count, cut, dollars, visible_line
 
 _LEAST_EXCERPT: Final = 24
@@ -50,15 +50,24 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
 
 def case_section(result: CaseResult) -> str:
     """All answers of a case, each with what its checks said; of one that is sent once just that."""
+    if result.versions is not None:
+        sides = (("before", result.versions.before), ("after", result.versions.after))
+        parts = [f"{name}, {part}" for name, side in sides for part in _attempts(side.attempts)]
+        return "\n\n".join(parts)
     if result.repeats is None:
         return "" if result.response is None else answer_section(result.response, result.checks)
     from pytest_chatprompt.results.texts import describe_rate  # noqa: PLC0415 - most cases are sent once
 
     parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
-    for attempt in result.repeats.attempts:
-        text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
-        parts.append(f"answer {attempt.number} of {result.repeats.planned}: {attempt.outcome}\n{text}")
+    parts += _attempts(result.repeats.attempts, f" of {result.repeats.planned}")
     return "\n\n".join([*parts, *map(check_line, result.checks)])
+
+
+def _attempts(attempts: Iterable[AttemptResult], of: str = "") -> Iterator[str]:
+    """The answers of a case that is sent several times, one by one."""
+    for attempt in attempts:
+        text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
+        yield f"answer {attempt.number}{of}: {attempt.outcome}\n{text}"
 
 
 def check_line(check: CheckResult) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
-from pytest_chatprompt.reports.answers import Total, called_tools, check_line, table_rows, total_of
+from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
+from pytest_chatprompt.reports.ab import FROM_NEVER, NOW, TO_NEVER, Compared, turned
+from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RunResults, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults, SnapshotResult
 from pytest_chatprompt.results.texts import around_changes
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
@@ -49,12 +51,17 @@ class CaseComparison:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Two runs beside each other. A test that was skipped did not run."""
+    """Two runs beside each other, or two versions in one run. A test that was skipped did not run.
+
+    Args:
+        versions: what the run found that compares two; `None` for two runs.
+    """
 
     names: tuple[str, str]
     cases: tuple[CaseComparison, ...]
     new: tuple[CaseResult, ...]
     gone: tuple[CaseResult, ...]
+    versions: Compared | None = None
 
     def of_kind(self, kind: Kind) -> list[CaseComparison]:
         """The cases of which this came."""
@@ -62,7 +69,9 @@ class RunComparison:
 
     @property
     def headline(self) -> str:
-        """How many cases are what."""
+        """How many cases are what; of versions the verdict."""
+        if self.versions is not None:
+            return self.versions.sentence()
         worse, better, changed, same = (len(self.of_kind(kind)) for kind in get_args(Kind))
         counts = f"{worse} worse, {better} better, {changed} changed, {same} the same"
         return f"{counts}, {len(self.new)} new, {len(self.gone)} gone"
@@ -73,15 +82,20 @@ class RunComparison:
         told = [(title, list(map(_told, self.of_kind(kind)))) for kind, title in _TITLES.items()]
         for title, results in (("New", self.new), ("Gone", self.gone)):
             told.append((title, [(result.node_id, result.outcome, [], ()) for result in results]))
+        if self.versions is not None:
+            left_out = [(name, each.left_out) for name, each in self.versions.cases.items() if each.left_out]
+            told.append(("Not compared", [(node_id, reason, [], ()) for node_id, reason in left_out]))
         return [(title, cases) for title, cases in told if cases]
 
     @property
-    def totals(self) -> list[Total]:
-        """The totals of the cases of both runs; none if one has no answers."""
+    def table(self) -> Sequence[Sequence[str]]:
+        """The totals of the cases of both; none if one has no answers."""
+        if self.versions is not None:
+            return list(self.versions.table())
         sides = ([case.before for case in self.cases], [case.after for case in self.cases])
         totals = [total_of(name, cases) for name, cases in zip(self.names, sides, strict=True)]
         known = [total for total in totals if total is not None]
-        return known if len(known) > 1 else []
+        return table_rows(known) if len(known) > 1 else []
 
 
 def compare_runs(before: RunResults, after: RunResults, names: tuple[str, str]) -> RunComparison:
@@ -92,6 +106,40 @@ def compare_runs(before: RunResults, after: RunResults, names: tuple[str, str]) 
         cases=tuple(_compare(old[node_id], result) for node_id, result in new.items() if node_id in old),
         new=tuple(result for node_id, result in new.items() if node_id not in old),
         gone=tuple(result for node_id, result in old.items() if node_id not in new),
+    )
+
+
+def compare_versions(run: RunResults, versions: Compared) -> tuple[RunResults, RunComparison]:
+    """Both versions of the cases of one run as two runs: the later one, and how they compare."""
+    sent = [result for result in run.results if result.versions is not None and result.versions.attempts]
+    before, after = (
+        run.model_copy(update={"results": tuple(_as_version(result, is_before) for result in sent)})
+        for is_before in (True, False)
+    )
+    return after, replace(compare_runs(before, after, (versions.name, NOW)), versions=versions)
+
+
+def _as_version(result: CaseResult, is_before: bool) -> CaseResult:
+    """The result of a case, as if it had been sent in one version only."""
+    versions: Any = result.versions
+    version, snapshot = versions.before if is_before else versions.after, result.snapshot
+    # Only what is sure is called better or worse.
+    is_failed = turned(versions) == (FROM_NEVER if is_before else TO_NEVER)
+    repeats = RepeatsResult(
+        planned=len(version.attempts),
+        pass_rate=DEFAULT_PASS_RATE,
+        needed=len(version.attempts),
+        **{name: getattr(version, name) for name in ("passed", "interval", "attempts")},
+    )
+    return result.model_copy(
+        update={
+            "outcome": "failed" if is_failed else result.outcome,
+            "snapshot": snapshot
+            and snapshot.model_copy(update={"sent": snapshot.stored if is_before else snapshot.sent}),
+            "response": next((each.response for each in version.attempts if each.response is not None), None),
+            "repeats": repeats,
+            "versions": None,
+        }
     )
 
 
@@ -189,10 +237,10 @@ def comparison_lines(comparison: RunComparison) -> Iterator[str]:
             yield f"  {node_id}: {facts}"
             yield from (f"    {line}" for line in lines)
             yield from (f"    {sign} {text}" for sign, text in zip("-+", answers, strict=False))
-    if totals := comparison.totals:
+    if table := comparison.table:
         yield ""
         yield f"{count(len(comparison.cases), 'case')} of both runs:"
-        yield from table_lines(table_rows(totals))
+        yield from table_lines(table)
 
 
 # A case by its node id, what came of it, why, a line each, and its answers, if they differ.

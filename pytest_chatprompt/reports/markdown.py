@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, get_args
 
+from pytest_chatprompt.reports.ab import compared_versions
 from pytest_chatprompt.reports.answers import case_section, pass_rate, provider_totals, table_rows
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
@@ -115,10 +116,11 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     review = Review(run.results)
     differing = [result for result in run.results if result.differs]
     others = [(result.node_id, result.error) for result in run.results if result.error and not result.differs]
-    rows = table_rows(provider_totals(run.results))
+    rows = [] if run.ab else table_rows(provider_totals(run.results))
     command = accept_all(run, differing) if differing else ""
     parts = [_head(run, review.changes)]
     parts += [f"{table(rows)}\n"] if rows else []
+    parts += _versions(run)
     parts += _listed("Failed otherwise", [f"{code(node_id)}: {code(error.message)}" for node_id, error in others])
     parts += _listed("New", [code(result.node_id) for result in review.new])
     foot = f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
@@ -135,10 +137,21 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
 def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     against = f" against {code(run.against)}" if run.against is not None else ""
     title = f"{describe_changes(changes) if changes else pass_rate(run) or 'No snapshot differs'}{against}"
+    if (compared := compared_versions(run)) is not None:
+        title = compared.sentence(code)
     outcomes = Counter(result.outcome for result in run.results)
     nouns = {outcome: outcome for outcome in get_args(Outcome)} | {"error": "with errors"}
     counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in nouns.items() if outcomes[outcome])
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
+
+
+def _versions(run: RunResults) -> Iterator[str]:
+    """The rates of both versions of the cases, and what was not compared."""
+    compared = compared_versions(run)
+    if compared is not None:
+        rows = list(compared.table())
+        yield from [f"{table(rows)}\n"] if len(rows) > 1 else []
+        yield from _listed("Notes", [code(note, _LONGEST_LINE) for note in compared.notes(_MOST_NAMES)])
 
 
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.reports.ab import Compared
 from pytest_chatprompt.reports.run_commands import common_words, without_report
 from pytest_chatprompt.results.records import RunResults, SnapshotUses, merge_uses
 from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX, atomic_write
@@ -39,13 +40,16 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
     commands = [command for _, run in runs for command in (run.shards or (run.command,))]
     is_one = len({tuple(without_report(command)) for command in commands}) == 1
     folders = {run.folder for _, run in runs}
+    results = tuple(result for _, run in runs for result in run.results)
+    versions = runs[0][1].ab
     return RunResults(
         command=common_words(commands),
         shards=() if is_one else tuple(commands),
         folder=folders.pop() if len(folders) == 1 else ".",
         is_live=any(run.is_live for _, run in runs),
         against=runs[0][1].against,
-        results=tuple(result for _, run in runs for result in run.results),
+        ab=versions and Compared.of(results, versions.before, is_sequential=versions.is_sequential).result(),
+        results=results,
         snapshots=merge_uses(each for _, run in runs for each in run.snapshots),
     )
 

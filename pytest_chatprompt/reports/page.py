@@ -18,8 +18,9 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from pytest_chatprompt.reports.ab import compared_versions
 from pytest_chatprompt.reports.answers import pass_rate, provider_totals, table_rows
-from pytest_chatprompt.reports.compare import KINDS, RunComparison, compared_run
+from pytest_chatprompt.reports.compare import KINDS, RunComparison, compare_versions, compared_run
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept_all
@@ -45,6 +46,9 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
 
     A test that ran twice counts as it ran last.
     """
+    versions = compared_versions(run)
+    if versions is not None:
+        run, comparison = compare_versions(run, versions)
     if comparison is not None:
         run = compared_run(run, comparison)
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
@@ -64,7 +68,7 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         accept=partial(accept_all, run),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
-        table=table_rows(provider_totals(run.results) if comparison is None else comparison.totals),
+        table=table_rows(provider_totals(run.results)) if comparison is None else comparison.table,
         # Those that failed for anything but their snapshot; a comparison tells which got worse.
         failures=[each for each in run.results if each.outcome in _OUTCOMES[:2] and not each.differs]
         if comparison is None

@@ -71,13 +71,19 @@ snapshot_uses_key: Final = pytest.StashKey[tuple[SnapshotUses, ...]]()
 
 def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
     """What the tests of a run did, with how it was started."""
-    options = config.stash[options_key]
+    options, told, ab = config.stash[options_key], tuple(results), None
+    if options.ab is not None:
+        # Most runs compare no versions.
+        from pytest_chatprompt.reports.ab import Compared  # noqa: PLC0415
+
+        ab = Compared.of(told, options.ab, is_sequential=options.least_repeat is not None).result()
     return RunResults(
         command=tuple(map(str, config.invocation_params.args)),
         folder=Path(os.path.relpath(config.invocation_params.dir, config.rootpath)).as_posix(),
         is_live=options.live,
         against=options.against or options.ab,
-        results=tuple(results),
+        ab=ab,
+        results=told,
         snapshots=config.stash.get(snapshot_uses_key, ()),
     )
 

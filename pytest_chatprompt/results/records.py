@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check
-from pytest_chatprompt.grading.paired_test import Pairs
+from pytest_chatprompt.grading.paired_test import Pairs, Verdict
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.text.json_data import thaw
@@ -428,6 +428,38 @@ def _in_both(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in one if name in others)
 
 
+class AbResult(_Record):
+    """What a run with `--chatprompt-ab` found, over all pairs of graded answers.
+
+    Args:
+        before: the version that the cases are compared with: a git revision.
+        is_sequential: whether the answers decided how many more were asked for.
+        both: in how many pairs both answers pass.
+        only_before: in how many only that to the version before passes.
+        only_after: in how many only that to the request as it is now passes.
+        neither: in how many none passes.
+        difference: of the rates, from -1 to 1, above 0 if more answers pass now; `None` without pairs.
+        interval: its 95 % confidence interval.
+        p_value: of the exact paired test; `None` without pairs, and if the run is sequential.
+        verdict: what the pairs say; `None` without pairs.
+        detectable: which difference so many pairs would show, from 0 to 1; `None` if they show none.
+        summary: all that in a sentence.
+    """
+
+    before: str
+    is_sequential: bool
+    both: int
+    only_before: int
+    only_after: int
+    neither: int
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
+    verdict: Verdict | None = None
+    detectable: float | None = None
+    summary: str
+
+
 VERSION: Literal[1] = 1
 
 
@@ -442,6 +474,7 @@ class RunResults(_Record):
         folder: where pytest was started, relative to pytest's root folder; `.` for that folder itself.
         is_live: whether requests went to the real APIs.
         against: the git revision whose snapshots were compared with; `None` for the files on disk.
+        ab: what a run found that compares two versions; `None` for other runs.
         changes: in what all of them differ, those of the most tests first; only a report has them.
         results: of the tests of this plugin, in the order in which they ended.
         snapshots: what the tests did not use of the snapshots of their files; a file of which all tests were selected
@@ -454,6 +487,7 @@ class RunResults(_Record):
     folder: str = "."
     is_live: bool = False
     against: str | None = None
+    ab: AbResult | None = None
     changes: tuple[ChangeResult, ...] = ()
     results: tuple[CaseResult, ...] = ()
     snapshots: tuple[SnapshotUses, ...] = ()

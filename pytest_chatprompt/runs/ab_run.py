@@ -12,8 +12,10 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError
 from pytest_chatprompt.grading.grade import wilson_interval
 from pytest_chatprompt.grading.paired_test import Pairs
-from pytest_chatprompt.options import options_key
-from pytest_chatprompt.reports.ab import AbSummary
+from pytest_chatprompt.options import Options, options_key
+from pytest_chatprompt.reports.ab import MOST_CASES, Compared
+from pytest_chatprompt.reports.run_hooks import CollectedResults
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
@@ -85,6 +87,39 @@ class AbRun:
             return _skip_left_out(item, f"its snapshot at {name} {error}")
         except NotComparableError as error:
             return _skip_left_out(item, str(error))
+
+
+class AbSummary(CollectedResults):
+    """Shows what a run found, and fails it if the answers are worse and the user wants that."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self._options = options
+
+    @property
+    def _compared(self) -> Compared:
+        is_sequential = self._options.least_repeat is not None
+        return Compared.of(self.results.values(), self._options.ab or "", is_sequential=is_sequential)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run whose answers are worse."""
+        is_worse = self._options.ab_fail_worse and self._compared.verdict == "worse"
+        if is_worse and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the table, and the verdict below it."""
+        compared = self._compared
+        if not compared.cases:
+            return
+        write_title(terminalreporter, "-", f"{compared.name} and now compared")
+        most = None if terminalreporter.verbosity > 0 else MOST_CASES
+        rows = list(compared.table(most))
+        for line in (*(table_lines(rows) if len(rows) > 1 else ()), *compared.notes(most)):
+            write_line(terminalreporter, line)
+        write_line(terminalreporter, compared.sentence(), bold=True)
 
 
 def _skip(item: EvalItem, versions: VersionsResult, reason: str) -> NoReturn:

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema
 import pytest
 
+from pytest_chatprompt.__main__ import main
 from tests.git_repository import Git, commit_all
 from tests.media import PNG
+from tests.results.report_schema import report_schema
 from tests.runs.conftest import LIVE_CONFTEST, Run
 from tests.runs.test_repeats import BAD, DOWN, EMPTY, GOOD, answer, recorded_numbers
 from tests.server import Reply, Server
@@ -518,10 +521,27 @@ def test_a_budget_that_ends_a_run_leaves_what_is_known(changed: MakeRun, server:
 
 def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     run = changed({"c0": "old", "c1": "same", "c2": "old"}, {"c0": "new", "c1": "same", "c3": "new"})
-    run(*AB, "--chatprompt-repeat=2", "--chatprompt-report=report.json")
+    reports = [f"--chatprompt-report=report.{suffix}" for suffix in ("json", "md", "html")]
+    run(*AB, "--chatprompt-repeat=2", *reports)
     report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, report_schema())
     c0, c1, c3 = report["results"]
     assert report["against"] == "main"
+    assert report["ab"] == {
+        "before": "main",
+        "is_sequential": False,
+        "both": 0,
+        "only_before": 0,
+        "only_after": 2,
+        "neither": 0,
+        "difference": 1.0,
+        "interval": [0.0, 1.0],
+        "p_value": 0.5,
+        "verdict": "no difference found",
+        "detectable": None,
+        "summary": "no difference found: +100 points (95 % interval 0 to +100, exact paired test p = 0.5); "
+        "2 samples a side would show none",
+    }
     assert c0["versions"]["is_graded"]
     after, before = c0["versions"]["after"], c0["versions"]["before"]
     assert (before["passed"], before["answers"], before["interval"]) == (0, 2, [0.0, 0.6576])
@@ -531,6 +551,32 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     assert c0["snapshot"]["state"] == "different"
     assert c1["versions"] == {"is_same": True}
     assert c3["versions"] == {"left_out": "main has no snapshot of it"}
+    markdown = (run.path / "report.md").read_text(encoding="utf-8").splitlines()
+    assert markdown[0] == f"## {report['ab']['summary']}"
+    assert markdown[2] == "3 tests of prompts: 1 passed, 2 skipped."
+    assert markdown[4].startswith("| with 95 % intervals | at main | now |")
+    assert markdown[6] == "| `a.eval.yaml::c0 (from never to always)` | 0/2 (0 to 66 %) | 2/2 (34 to 100 %) |"
+    assert "- `not compared: a.eval.yaml::c3: main has no snapshot of it`" in markdown
+    assert "before, answer 1: passed" not in markdown
+    assert [line for line in markdown if line.startswith(("before, ", "after, "))] == [
+        "before, answer 1: failed",
+        "before, answer 2: failed",
+        "after, answer 1: passed",
+        "after, answer 2: passed",
+    ]
+    assert {"- old", "+ new"} <= {*markdown}
+    assert "--snapshot-update" not in "".join(markdown)
+    page = (run.path / "report.html").read_text(encoding="utf-8")
+    assert f"<h1>{report['ab']['summary']}</h1>" in page
+    assert "main → now" in page
+    assert "Better (1)" in page
+    assert "failed → passed; 0/2 → 2/2 passed; what is sent changed" in page
+    assert "Not compared (1)" in page
+    assert "<bdi>a.eval.yaml::c3</bdi>: main has no snapshot of it" in page
+    assert '<th scope="row"><bdi>a.eval.yaml::c0 (from never to always)</bdi></th><td>0/2 (0 to 66 %)</td>' in page
+    # In a report of several shards it is the same.
+    assert main(["merge", "report.json", "-o", "all.json"]) == 0
+    assert json.loads((run.path / "all.json").read_text(encoding="utf-8"))["ab"] == report["ab"]
 
 
 def test_a_run_that_is_ended_says_nothing(changed: MakeRun) -> None:
