@@ -13,6 +13,8 @@ import pytest
 
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.formats` writes them.
+# What `--chatprompt-ab` has in front of a model.
+MODEL_PREFIX: Final = "model="
 REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 
 
@@ -128,7 +130,11 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("record", _FLAG, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
     ("replay", _FLAG, "use recorded replies; with --chatprompt-live, record those that are missing"),
     ("against", {"metavar": "REF"}, "compare with the snapshots of a git revision: what this branch changes"),
-    ("ab", {"metavar": "REF"}, "in a live run: send what changed since a git revision both ways, compare the answers"),
+    (
+        "ab",
+        {"metavar": "REF"},
+        "in a live run: compare the answers to what changed since REF, or by another model=NAME",
+    ),
     ("ab-fail-worse", _FLAG, "with --chatprompt-ab: exit with 1 if the answers are worse"),
     ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
     ("schema", _FLAG, "print the JSON Schema of eval files, for editors, and collect nothing"),
@@ -187,8 +193,9 @@ class Options:
         estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
         repeat: how often each case is sent in a live run, at most; `None` for what its file says.
         least_repeat: how often at least, if more depends on the answers; `None` if it does not.
-        ab: the git revision whose requests are sent too, to compare the answers; `None` for none.
-        ab_fail_worse: whether the run fails if the answers are worse than those at that revision.
+        ab: what the answers are compared with, as the user writes it; `None` for nothing.
+        ab_model: another model that each case is sent to as well; `None` if `ab` is a git revision.
+        ab_fail_worse: whether the run fails if the answers are worse.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
@@ -235,6 +242,8 @@ class Options:
         self.estimates = bool(self.live and config.option.collectonly)
         self.live = self.live and not self.estimates
         self.ab: str | None = config.getoption("chatprompt_ab")
+        is_model = self.ab is not None and self.ab.startswith(MODEL_PREFIX)
+        self.ab_model = (self.ab or "").removeprefix(MODEL_PREFIX) if is_model else None
         self.ab_fail_worse: bool = config.getoption("chatprompt_ab_fail_worse")
         self.least_repeat, self.repeat = _parse_repeat(config.getoption("chatprompt_repeat"))
         self._check_ab(config)
@@ -260,11 +269,13 @@ class Options:
         if self.ab is None:
             if self.ab_fail_worse:
                 raise pytest.UsageError("--chatprompt-ab-fail-worse needs --chatprompt-ab REF")
-            if self.least_repeat is not None:
+            if self.live and self.least_repeat is not None:
                 raise pytest.UsageError("--chatprompt-repeat takes a range only with --chatprompt-ab")
         elif not (self.live or self.estimates):
             raise pytest.UsageError("--chatprompt-ab compares the answers of a live run; add --chatprompt-live")
         else:
+            if self.ab_model == "":
+                raise pytest.UsageError("--chatprompt-ab model= names no model; write one, such as model=gpt-5-mini")
             _check_alone(config, "--chatprompt-ab writes no snapshots", (*_WRITING, "--chatprompt-accept"))
 
 

@@ -95,7 +95,7 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
     if options.ab is not None:
         from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
 
-        AbRun.start(config, options.ab)
+        AbRun.start(config, options)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:

@@ -305,8 +305,8 @@ class ChatProvider(VendorAPI):
         """Make the HTTP request of a body that was sent before, to a path below the base URL; nothing is sent."""
         from pytest_chatprompt.apis.reply import ModelRequest  # noqa: PLC0415 - few runs send one
 
-        provider = copy.copy(self)
-        provider.use_model(ModelRequest(target.partition("?")[0], {}, body, "").model or self.model)
+        model = ModelRequest(target.partition("?")[0], {}, body, "").model or self.model
+        provider = with_settings(self, ProviderRequest(settings={"model": model}))
         content = _encode_json(dict(body))
         return PreparedRequest(self.base_url + target, content, (), (), provider.target, provider.billing(body))
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from statistics import NormalDist
 from typing import Final, Literal
 
 from pytest_chatprompt.cases.case import EvalCase, place_of_row
@@ -103,8 +102,6 @@ def _excerpt(graded: GradedCheck) -> str:
 
 AttemptOutcome = Literal["passed", "failed", "error"]
 
-CONFIDENCE: Final = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class RequiredPasses:
@@ -133,19 +130,3 @@ class RequiredPasses:
         can_pass = passed + missing >= needed
         can_fail = failed + missing > self.planned - needed
         return None if can_pass or can_fail else "error"
-
-
-def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Wilson's score interval of a rate, without continuity correction.
-
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
-    """
-    if not total:
-        return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate, weight = passed / total, z * z / total
-    center = rate + weight / 2
-    spread = z * math.sqrt(rate * (1 - rate) / total + weight / (4 * total))
-    low, high = (center - spread) / (1 + weight), (center + spread) / (1 + weight)
-    # Rounding must not leave a rate of 0 or 1 outside.
-    return (0.0 if passed == 0 else max(low, 0.0)), (1.0 if passed == total else min(high, 1.0))

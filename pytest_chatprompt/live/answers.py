@@ -42,7 +42,7 @@ class LiveCase:
     Args:
         repeat: how often it is sent; how often each version of it, if there are two.
         variables: the environment variables of the provider, as they were in the test.
-        before: the other version, which is sent in turn with the one that was compared; `None` for none.
+        other: the other version, which is sent in turn with the one that was compared; `None` for none.
         batch: how many requests are sent before anybody asks for more; `None` for as many as may be in flight.
     """
 
@@ -52,13 +52,13 @@ class LiveCase:
     repeat: int = 1
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
-    before: Exchange | None = None
+    other: Exchange | None = None
     batch: int | None = None
 
     @property
     def versions(self) -> tuple[Exchange, ...]:
         """What is sent in turn."""
-        return (self.compared,) if self.before is None else (self.compared, self.before)
+        return (self.compared,) if self.other is None else (self.compared, self.other)
 
     @property
     def numbers(self) -> range:
@@ -76,7 +76,7 @@ class LiveCase:
     def place_of(self, number: int) -> RecordingPlace:
         """The place of the recording of an answer, by its number."""
         # What is recorded for the other version is not unused.
-        loaded = self._recorded if self.before is None else self._recorded_for[(number - 1) % len(self.versions)]
+        loaded = self._recorded if self.other is None else self._recorded_for[(number - 1) % len(self.versions)]
         return self.place.of_repeat(self.repeat_of(number), loaded)
 
     def recorded_numbers(self) -> list[int]:

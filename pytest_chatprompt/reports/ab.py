@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from pytest_chatprompt.grading.grade import wilson_interval
-from pytest_chatprompt.grading.paired_test import Pairs, Verdict, mean_interval, shared_words
+from pytest_chatprompt.grading.rates import Pairs, Verdict, mean_interval, shared_words, wilson_interval
+from pytest_chatprompt.options import MODEL_PREFIX
 from pytest_chatprompt.results.records import (
     AbResult,
     CaseResult,
@@ -32,7 +32,7 @@ class Compared:
     """The cases of a run that compares two versions.
 
     Args:
-        name: of the version before: a git revision.
+        name: of the other version, as `--chatprompt-ab` has it.
         cases: by node id, in the order of the run.
         is_sequential: whether the answers have decided how many more were asked for.
     """
@@ -52,6 +52,11 @@ class Compared:
                 cases[each.node_id] = VersionsResult(left_out=each.error.message)
         return cls(name, cases, is_sequential)
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """The versions before and after: a revision was before, and another model may come."""
+        return (NOW, self.name) if self.name.startswith(MODEL_PREFIX) else (self.name, NOW)
+
     @cached_property
     def graded(self) -> dict[str, VersionsResult]:
         """The cases with pairs of graded answers: those first that turned, then those that differ most."""
@@ -70,7 +75,7 @@ class Compared:
 
     def table(self, most: int | None = MOST_CASES) -> Iterator[tuple[str, str, str]]:
         """The rates of the cases, at most so many, then what the answers took."""
-        yield "with 95 % intervals", f"at {self.name}", NOW
+        yield "with 95 % intervals", *self.names
         for node_id, each in list(self.graded.items())[:most]:
             yield f"{node_id}{turned(each) and f' ({turned(each)})'}", _rate(each.before), _rate(each.after)
         hidden = 0 if most is None else len(self.graded) - most
@@ -93,6 +98,16 @@ class Compared:
                 before, after = (_mean(values, show) for values in known)
                 yield f"mean {name.replace('_usd', '').replace('_seconds', '').replace('_', ' ')}", before, after
 
+    def preflight(self, most: int | None = MOST_CASES) -> Iterator[str]:
+        """What preflight finds in the requests to another model, and what is changed in them on the way."""
+        for name in ("findings", "adjustments"):
+            texts: dict[str, list[str]] = {}
+            for node_id, each in self.cases.items():
+                for text in getattr(each, name):
+                    texts.setdefault(text, []).append(node_id)
+            for text, node_ids in texts.items():
+                yield f"{name}: {listed(node_ids, most)}: {text}"
+
     def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""
         reasons: dict[str, list[str]] = {}
@@ -105,7 +120,7 @@ class Compared:
             yield f"not compared: {listed(node_ids, most)}: {reason}"
         same = sum(each.is_same for each in self.cases.values())
         if same:
-            yield f"not sent, as at {self.name}: {count(same, 'case')}"
+            yield f"not sent, because nothing changes: {count(same, 'case')}"
         lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
         if lost:
             yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}"
@@ -162,7 +177,7 @@ class Compared:
                 "detectable": None if points is None else points / 100,
             }
         return AbResult(
-            before=self.name,
+            compared_with=self.name,
             is_sequential=self.is_sequential,
             both=pairs.both,
             only_before=pairs.only_before,
@@ -175,7 +190,9 @@ class Compared:
 
 def compared_versions(run: RunResults) -> Compared | None:
     """The cases of a run that compares two versions; `None` if it does not."""
-    return None if run.ab is None else Compared.of(run.results, run.ab.before, is_sequential=run.ab.is_sequential)
+    return (
+        None if run.ab is None else Compared.of(run.results, run.ab.compared_with, is_sequential=run.ab.is_sequential)
+    )
 
 
 def turned(case: VersionsResult) -> str:

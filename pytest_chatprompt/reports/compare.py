@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
-from pytest_chatprompt.reports.ab import FROM_NEVER, NOW, TO_NEVER, Compared, turned
+from pytest_chatprompt.reports.ab import FROM_NEVER, TO_NEVER, Compared, turned
 from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
@@ -116,7 +116,7 @@ def compare_versions(run: RunResults, versions: Compared) -> tuple[RunResults, R
         run.model_copy(update={"results": tuple(_as_version(result, is_before) for result in sent)})
         for is_before in (True, False)
     )
-    return after, replace(compare_runs(before, after, (versions.name, NOW)), versions=versions)
+    return after, replace(compare_runs(before, after, versions.names), versions=versions)
 
 
 def _as_version(result: CaseResult, is_before: bool) -> CaseResult:

@@ -149,6 +149,7 @@ def _versions(run: RunResults) -> Iterator[str]:
     """The rates of both versions of the cases, and what was not compared."""
     compared = compared_versions(run)
     if compared is not None:
+        yield from _listed("Preflight", [code(line, _LONGEST_LINE) for line in compared.preflight(_MOST_NAMES)])
         rows = list(compared.table())
         yield from [f"{table(rows)}\n"] if len(rows) > 1 else []
         yield from _listed("Notes", [code(note, _LONGEST_LINE) for note in compared.notes(_MOST_NAMES)])

@@ -48,7 +48,7 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
         folder=folders.pop() if len(folders) == 1 else ".",
         is_live=any(run.is_live for _, run in runs),
         against=runs[0][1].against,
-        ab=versions and Compared.of(results, versions.before, is_sequential=versions.is_sequential).result(),
+        ab=versions and Compared.of(results, versions.compared_with, is_sequential=versions.is_sequential).result(),
         results=results,
         snapshots=merge_uses(each for _, run in runs for each in run.snapshots),
     )

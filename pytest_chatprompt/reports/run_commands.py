@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 _ACCEPTING: Final = "--snapshot-update"
 _ACCEPTING_ONE: Final = "--chatprompt-accept"
 # What a run that is repeated does not do again.
-_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE)
+_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-ab")
 # Options that send for real; accepting what an eval file sends does not need them.
-_SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
+_SENDING_OPTIONS: Final = (
+    "--chatprompt-live",
+    "--chatprompt-replay",
+    "--chatprompt-record",
+    "--chatprompt-ab-fail-worse",
+)
 # Options that decide what a test sends, or where it is found.
 OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
 

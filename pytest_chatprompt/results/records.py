@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check
-from pytest_chatprompt.grading.paired_test import Pairs, Verdict
+from pytest_chatprompt.grading.rates import Pairs, Verdict
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.text.json_data import thaw
@@ -270,13 +270,17 @@ class VersionsResult(_Record):
         left_out: why they were not sent; `""` if they were.
         is_same: whether the request has not changed, so that nothing was sent.
         is_graded: whether something decides which answers pass: a check, or the hook of the project.
-        before: the answers to the request as it was.
-        after: the answers to the request as it is; those with the same number are a pair.
+        findings: what preflight finds in the request to another model.
+        adjustments: what the conversion and the provider change in it on the way.
+        before: the answers to the request as it was, or as it is if it is compared with another model.
+        after: the answers to the other version; those with the same number are a pair.
     """
 
     left_out: str = ""
     is_same: bool = False
     is_graded: bool = False
+    findings: tuple[str, ...] = ()
+    adjustments: tuple[str, ...] = ()
     before: VersionResult = _NOT_SENT
     after: VersionResult = _NOT_SENT
 
@@ -432,13 +436,13 @@ class AbResult(_Record):
     """What a run with `--chatprompt-ab` found, over all pairs of graded answers.
 
     Args:
-        before: the version that the cases are compared with: a git revision.
+        compared_with: the other version, as `--chatprompt-ab` names it.
         is_sequential: whether the answers decided how many more were asked for.
         both: in how many pairs both answers pass.
-        only_before: in how many only that to the version before passes.
-        only_after: in how many only that to the request as it is now passes.
+        only_before: in how many only that to the first version passes: that of the revision, or that of now.
+        only_after: in how many only that to the second version passes: that of now, or that of another model.
         neither: in how many none passes.
-        difference: of the rates, from -1 to 1, above 0 if more answers pass now; `None` without pairs.
+        difference: of the rates, from -1 to 1, above 0 if the second version is better; `None` without pairs.
         interval: its 95 % confidence interval.
         p_value: of the exact paired test; `None` without pairs, and if the run is sequential.
         verdict: what the pairs say; `None` without pairs.
@@ -446,7 +450,7 @@ class AbResult(_Record):
         summary: all that in a sentence.
     """
 
-    before: str
+    compared_with: str
     is_sequential: bool
     both: int
     only_before: int

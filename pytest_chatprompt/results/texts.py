@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from pytest_chatprompt.grading.grade import RequiredPasses, wilson_interval
+from pytest_chatprompt.grading.grade import RequiredPasses
+from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.results.records import AttemptResult, RepeatsResult
 from pytest_chatprompt.snapshots.stored import Change
 

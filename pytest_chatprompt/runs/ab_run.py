@@ -1,4 +1,7 @@
-"""A run with `--chatprompt-ab`: cases are sent as they are and as they were at a git revision, and graded alike."""
+"""A run with `--chatprompt-ab`: cases are sent as they are and in another version, and both are graded alike.
+
+The other version is what they sent at a git revision, or what they send to another model.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError
-from pytest_chatprompt.grading.grade import wilson_interval
-from pytest_chatprompt.grading.paired_test import Pairs
-from pytest_chatprompt.options import Options, options_key
+from pytest_chatprompt.capture.preview import preview_prepared
+from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError, PayloadError
+from pytest_chatprompt.grading.rates import Pairs, wilson_interval
+from pytest_chatprompt.options import Options
 from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
@@ -38,55 +41,72 @@ _ab_key: Final[pytest.StashKey[AbRun]] = pytest.StashKey()
 
 @dataclass(eq=False)
 class AbRun:
-    """The revision that a run compares with, and how the pairs of answers of this process have ended so far."""
+    """What a run compares with, a revision or a model, and how the pairs of answers of this process ended so far."""
 
-    revision: Revision
+    revision: Revision | None
+    model: str = ""
     pairs: Pairs = field(default_factory=Pairs)
 
     @classmethod
-    def start(cls, config: pytest.Config, name: str) -> None:
-        """Open the revision, until the run ends."""
-        try:
-            revision = Revision.open(name, config.rootpath, "--chatprompt-ab")
-        except RevisionError as error:
-            raise pytest.UsageError(str(error)) from None
-        config.stash[_ab_key] = cls(revision)
-        config.add_cleanup(revision.close)
+    def start(cls, config: pytest.Config, options: Options) -> None:
+        """Open the revision, if it is one, until the run ends."""
+        revision = None
+        if options.ab_model is None:
+            try:
+                revision = Revision.open(options.ab or "", config.rootpath, "--chatprompt-ab")
+            except RevisionError as error:
+                raise pytest.UsageError(str(error)) from None
+            config.add_cleanup(revision.close)
+        config.stash[_ab_key] = cls(revision, options.ab_model or "")
         if not (config.option.collectonly or hasattr(config, "workerinput")):
-            config.pluginmanager.register(AbSummary(config.stash[options_key]), "chatprompt-ab-summary")
+            config.pluginmanager.register(AbSummary(options), "chatprompt-ab-summary")
 
     @classmethod
     def of(cls, config: pytest.Config) -> AbRun:
         """That of a run."""
         return config.stash[_ab_key]
 
-    def restore(
+    def other_version(
         self, item: EvalItem, provider: Provider, present: Exchange, masks: Masks, data: dict[str, Any]
     ) -> Exchange:
-        """What a case sent at the revision; `data` is what its snapshot would show of the `present` request.
+        """The other version of what a case sends; `data` is what its snapshot would show of the `present` request.
 
         It skips a case whose request is the same, or cannot be compared.
         """
         __tracebackhide__ = True
-        name = self.revision.name
         try:
             if not isinstance(provider, ChatProvider) or present.prepared is None:
                 kind = "a provider of your own" if present.invocation is None else "an agent"
                 raise NotComparableError(f"{item.provider_name} is {kind}, which sends by itself")
-            stored, sent = self.revision.read(item.snapshot_path), dump(data)
-            if stored is None:
-                raise NotComparableError(f"{name} has no snapshot of it")
-            old, new = (first_request(read_data(text)) for text in (stored, sent))
-            if old is None:
-                raise NotComparableError(f"its snapshot at {name} shows no request to an API")
-            if repr(old) == repr(new):
-                _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-            notes_of(item).comparison = Comparison(item.snapshot_path, stored, sent)
-            return restored_exchange(old, present, provider, masks, self.revision)
-        except SnapshotFileError as error:
-            return _skip_left_out(item, f"its snapshot at {name} {error}")
-        except NotComparableError as error:
-            return _skip_left_out(item, str(error))
+            if self.revision is not None:
+                return _restored(self.revision, item, provider, present, masks, data)
+            settings = {**(present.request.settings or {}), "model": self.model}
+            other = preview_prepared(provider, present.request.model_copy(update={"settings": settings}))
+        except (NotComparableError, PayloadError) as error:
+            _skip_left_out(item, str(error))
+        if other.sent == present.sent:
+            _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model} already")
+        return other
+
+
+def _restored(  # noqa: PLR0913, PLR0917 - what `other_version` knows
+    revision: Revision, item: EvalItem, provider: ChatProvider, present: Exchange, masks: Masks, data: dict[str, Any]
+) -> Exchange:
+    """What a case sent at a revision."""
+    __tracebackhide__ = True
+    name, stored, sent = revision.name, revision.read(item.snapshot_path), dump(data)
+    if stored is None:
+        raise NotComparableError(f"{name} has no snapshot of it")
+    try:
+        old, new = (first_request(read_data(text)) for text in (stored, sent))
+    except SnapshotFileError as error:
+        raise NotComparableError(f"its snapshot at {name} {error}") from None
+    if old is None:
+        raise NotComparableError(f"its snapshot at {name} shows no request to an API")
+    if repr(old) == repr(new):
+        _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
+    notes_of(item).comparison = Comparison(item.snapshot_path, stored, sent)
+    return restored_exchange(old, present, provider, masks, revision)
 
 
 class AbSummary(CollectedResults):
@@ -114,10 +134,11 @@ class AbSummary(CollectedResults):
         compared = self._compared
         if not compared.cases:
             return
-        write_title(terminalreporter, "-", f"{compared.name} and now compared")
+        write_title(terminalreporter, "-", f"{' and '.join(compared.names)} compared")
         most = None if terminalreporter.verbosity > 0 else MOST_CASES
         rows = list(compared.table(most))
-        for line in (*(table_lines(rows) if len(rows) > 1 else ()), *compared.notes(most)):
+        table = table_lines(rows) if len(rows) > 1 else ()
+        for line in (*compared.preflight(most), *table, *compared.notes(most)):
             write_line(terminalreporter, line)
         write_line(terminalreporter, compared.sentence(), bold=True)
 
@@ -173,19 +194,27 @@ class VersionsGrading(RepeatedGrading):
 
     def _result(self) -> VersionsResult:
         case, attempts = self.sent.case, sorted(self.attempts, key=lambda attempt: attempt.number)
-        # As `LiveCase.versions` has them.
-        after, before = (
+        results = [
             _version_result(
                 attempt.model_copy(update={"number": case.repeat_of(attempt.number)})
                 for attempt in attempts
                 if case.version_of(attempt.number) is version
             )
             for version in case.versions
-        )
+        ]
+        # A revision is what was before; a model is what may come.
+        after, before = results if self._run.revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
         is_graded = bool(hooks) or any(check.of == "answer" for check in checks)
-        return VersionsResult(is_graded=is_graded, before=before, after=after)
+        shown = case.versions[-1].response
+        return VersionsResult(
+            is_graded=is_graded,
+            findings=tuple(finding.text for finding in shown.findings),
+            adjustments=shown.adjustments,
+            before=before,
+            after=after,
+        )
 
     def _note(self) -> None:
         if self.attempts and not (self._unsent and not self.answers):

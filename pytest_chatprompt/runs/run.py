@@ -67,7 +67,7 @@ class CaseRun:
 
     Args:
         judging: what a judge is asked about the answer.
-        before: what was sent at the git revision that the run compares with, if it does.
+        other: the other version of what it sends, in a run that compares two.
     """
 
     request: pytest.FixtureRequest
@@ -82,7 +82,7 @@ class CaseRun:
     exchange: Exchange = field(init=False)
     checks: CaseChecks | None = None
     judging: Judging | None = None
-    before: Exchange | None = None
+    other: Exchange | None = None
     masks: Masks = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class CaseRun:
     @property
     def repeat(self) -> int:
         """How often the case is sent in a live run: the command line wins over what its author wrote."""
-        return self.options.repeat or self.case.repeat or (DEFAULT_REPEAT if self.before is None else DEFAULT_AB_REPEAT)
+        return self.options.repeat or self.case.repeat or (DEFAULT_REPEAT if self.other is None else DEFAULT_AB_REPEAT)
 
     def prepare(self) -> None:
         """Parse the checks, and find out what is sent to the provider and to the judge."""
@@ -154,7 +154,9 @@ class CaseRun:
             from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
 
             ab_run = AbRun.of(item.config)
-            self.before = ab_run.restore(item, self.provider, self.exchange, self.masks, data)
+            if ab_run.revision is None:
+                self._assert_equal(data)
+            self.other = ab_run.other_version(item, self.provider, self.exchange, self.masks, data)
         elif not self.options.show:
             self._assert_equal(data)
         left_over = self.api.reply_queue.describe_waiting()
@@ -190,7 +192,7 @@ class CaseRun:
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
         __tracebackhide__ = True
-        if self.checks is None or self.before is not None:
+        if self.checks is None or self.other is not None:
             return
         self.checks.grade_request(self.exchange)
         failure = self.checks.failure()
@@ -217,7 +219,7 @@ class CaseRun:
         from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
 
         kind = Grading
-        if self.before is not None:
+        if self.other is not None:
             from pytest_chatprompt.runs.ab_run import VersionsGrading  # noqa: PLC0415
 
             kind = VersionsGrading
@@ -246,5 +248,5 @@ class CaseRun:
 
         place = recording_place(self.item, self.item.snapshot_folder, self.item.snapshot_stem, self.masks)
         # Of two versions all are needed, or as many as may decide.
-        batch = None if self.before is None else 2 * (self.options.least_repeat or self.repeat)
-        return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging, before=self.before, batch=batch)
+        batch = None if self.other is None else 2 * (self.options.least_repeat or self.repeat)
+        return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging, other=self.other, batch=batch)

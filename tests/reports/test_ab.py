@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.grading.grade import wilson_interval
+from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.reports.ab import Compared
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, VersionResult, VersionsResult
 

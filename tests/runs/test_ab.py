@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -69,11 +70,7 @@ def of_text(new: Callable[[int], Reply], old: Callable[[int], Reply]) -> Callabl
 def shown(result: pytest.RunResult) -> list[str]:
     """What the terminal shows of the comparison, blanks as one."""
     lines = [" ".join(line.split()) for line in result.outlines]
-    start = next(
-        number
-        for number, line in enumerate(lines)
-        if line.endswith("and now compared " + "-" * 25) or " and now compared " in line
-    )
+    start = next(number for number, line in enumerate(lines) if " compared -" in line)
     end = next(number for number, line in enumerate(lines) if number > start and line.startswith("=="))
     return [line for line in lines[start + 1 : end] if not line.startswith("mean ")]
 
@@ -89,7 +86,7 @@ def test_what_changed_is_sent_both_ways_and_nothing_is_written(changed: MakeRun,
     result.stdout.fnmatch_lines(
         [
             "-* main and now compared -*",
-            "with 95 % intervals * at main * now",
+            "with 95 % intervals * main * now",
             "a.eval.yaml::c0 (from never to always) * 0/5 (0 to 43 %) * 5/5 (57 to 100 %)",
             "a.eval.yaml::c2 (from never to always) * 0/5 (0 to 43 %) * 5/5 (57 to 100 %)",
             "all 2 cases * 0/10 (0 to 28 %) * 10/10 (72 to 100 %)",
@@ -97,7 +94,7 @@ def test_what_changed_is_sent_both_ways_and_nothing_is_written(changed: MakeRun,
             "mean output tokens * 3 (3 to 3) * 3 (3 to 3)",
             "mean cost * $0.00014 ($0.00014 to $0.00014) * $0.00014 ($0.00014 to $0.00014)",
             "mean latency *.* s (*.* s to *.* s) * s to *.* s)",
-            "not sent, as at main: 1 case",
+            "not sent, because nothing changes: 1 case",
             "better: +100 points (95 % interval +61 to +100, exact paired test p = 0.002)",
             "SKIPPED [[]1[]] a.eval.yaml:5: its request is as at main",
         ]
@@ -158,7 +155,7 @@ def test_versions_that_differ_by_chance_are_not_told_apart(changed: MakeRun, ser
     run = changed()
     server.script = of_text(lambda number: BAD if number == 1 else GOOD, lambda number: BAD if number == 3 else GOOD)
     assert shown(run(*AB, "--chatprompt-repeat=10", "--chatprompt-concurrency=1")) == [
-        "with 95 % intervals at main now",
+        "with 95 % intervals main now",
         "a.eval.yaml::c0 9/10 (60 to 98 %) 9/10 (60 to 98 %)",
         "no difference found: 0 points (95 % interval -32 to +32, exact paired test p = 1); "
         "10 samples a side would show one of about 76 points",
@@ -173,7 +170,7 @@ def test_what_is_the_same_is_not_sent(changed: MakeRun, server: Server) -> None:
     assert result.ret == 0
     assert server.requests == []
     assert shown(result) == [
-        "not sent, as at main: 1 case",
+        "not sent, because nothing changes: 1 case",
         "nothing differs from main, so nothing was sent",
     ]
 
@@ -438,7 +435,7 @@ def test_without_checks_it_is_told_how_far_the_answers_differ(changed: MakeRun, 
     result = run(*AB)
     result.assert_outcomes(passed=1)
     assert shown(result) == [
-        "with 95 % intervals at main now",
+        "with 95 % intervals main now",
         "1 case without a check: answers of the two versions share 44 % of their words, those of one version 83 %",
         "no verdict: no answer was graded",
     ]
@@ -528,7 +525,7 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     c0, c1, c3 = report["results"]
     assert report["against"] == "main"
     assert report["ab"] == {
-        "before": "main",
+        "compared_with": "main",
         "is_sequential": False,
         "both": 0,
         "only_before": 0,
@@ -554,7 +551,7 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     markdown = (run.path / "report.md").read_text(encoding="utf-8").splitlines()
     assert markdown[0] == f"## {report['ab']['summary']}"
     assert markdown[2] == "3 tests of prompts: 1 passed, 2 skipped."
-    assert markdown[4].startswith("| with 95 % intervals | at main | now |")
+    assert markdown[4].startswith("| with 95 % intervals | main | now |")
     assert markdown[6] == "| `a.eval.yaml::c0 (from never to always)` | 0/2 (0 to 66 %) | 2/2 (34 to 100 %) |"
     assert "- `not compared: a.eval.yaml::c3: main has no snapshot of it`" in markdown
     assert "before, answer 1: passed" not in markdown
@@ -583,3 +580,95 @@ def test_a_run_that_is_ended_says_nothing(changed: MakeRun) -> None:
     run = changed(conftest="\ndef pytest_chatprompt_response(response):\n    raise KeyboardInterrupt\n")
     result = run.pytester.runpytest_inprocess("-p", "no:cacheprovider", *AB, no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+# --- another model
+
+
+MODEL = (LIVE, "--chatprompt-ab", "model=gpt-5-mini")
+
+
+@pytest.fixture
+def by_model(changed: MakeRun, server: Server) -> MakeRun:
+    """Makes a project in which nothing has changed; the answers of the small model are good."""
+
+    def make(head: str = CHECKS, **files: str) -> Run:
+        run = changed({"c0": "first", "c1": "second"}, {"c0": "first", "c1": "second"}, head, **files)
+        server.script = lambda _, body: GOOD if body["model"] == "gpt-5-mini" else BAD
+        return run
+
+    return make
+
+
+def test_each_case_is_sent_to_another_model_too(by_model: MakeRun, server: Server) -> None:
+    run = by_model()
+    result = run(*MODEL, "--chatprompt-concurrency=1", "--chatprompt-repeat=3", "--chatprompt-report=report.json")
+    result.assert_outcomes(passed=2)
+    models = [body["model"] for _, _, body in server.requests]
+    assert models == [models[0], "gpt-5-mini"] * 6
+    bodies = [{**body, "model": ""} for _, _, body in server.requests]
+    assert bodies[:6] == [bodies[0]] * 6
+    result.stdout.fnmatch_lines(["-* now and model=gpt-5-mini compared -*"])
+    assert shown(result) == [
+        "with 95 % intervals now model=gpt-5-mini",
+        "a.eval.yaml::c0 (from never to always) 0/3 (0 to 56 %) 3/3 (44 to 100 %)",
+        "a.eval.yaml::c1 (from never to always) 0/3 (0 to 56 %) 3/3 (44 to 100 %)",
+        "all 2 cases 0/6 (0 to 39 %) 6/6 (61 to 100 %)",
+        "better: +100 points (95 % interval +45 to +100, exact paired test p = 0.031)",
+    ]
+    report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    assert (report["against"], report["ab"]["compared_with"]) == (None, "model=gpt-5-mini")
+
+
+def test_what_is_known_of_another_model_comes_first(by_model: MakeRun) -> None:
+    run = by_model(f"{CHECKS}\nsettings: {{max_output_tokens: 50000}}")
+    result = run(LIVE, "--chatprompt-ab=model=gpt-4o", "--chatprompt-repeat=1", "--chatprompt-report=review.md")
+    (found,) = [line for line in shown(result) if line.startswith("findings: ")]
+    assert found.startswith("findings: a.eval.yaml::c0, a.eval.yaml::c1: OpenAI's gpt-4o ")
+    assert shown(result)[0] == found
+    assert f"- `{found}`" in (run.path / "review.md").read_text(encoding="utf-8")
+
+
+def test_what_differs_from_its_snapshot_is_not_sent_to_another_model(by_model: MakeRun, server: Server) -> None:
+    run = by_model()
+    run.write({"a.eval.yaml": file({"c0": "changed", "c1": "second"}, CHECKS)})
+    result = run(*MODEL)
+    result.assert_outcomes(passed=1, failed=1)
+    assert set(server.last_contents) == {"second"}
+    assert any(line.startswith("not compared: a.eval.yaml::c0: ") for line in shown(result))
+    # What to type accepts what is sent, and sends nothing.
+    result = run(*MODEL, "--chatprompt-ab-fail-worse", "--chatprompt-repeat=1..3", "-vv")
+    command = next(line for line in result.outlines if line.startswith("To accept it: "))
+    assert run(*shlex.split(command)[4:]).ret == 0
+    run.write({"a.eval.yaml": file({"c0": "changed again", "c1": "another change"}, CHECKS)})
+    result = run(*MODEL, "--chatprompt-ab-fail-worse", "--chatprompt-repeat=1..3")
+    command = next(line for line in result.outlines if line.startswith("To accept all: "))
+    assert run(*shlex.split(command)[4:]).ret == 0
+
+
+def test_a_case_that_is_sent_to_the_model_already_is_not_sent_twice(by_model: MakeRun, server: Server) -> None:
+    run = by_model(f"{CHECKS}\nsettings: {{model: gpt-5-mini}}")
+    result = run(*MODEL, "-rs")
+    result.assert_outcomes(skipped=2)
+    assert server.requests == []
+    result.stdout.fnmatch_lines(
+        ["nothing differs from model=gpt-5-mini, so nothing was sent", "SKIPPED * it is sent to gpt-5-mini already"]
+    )
+
+
+def test_a_provider_without_models_is_named(by_model: MakeRun, server: Server) -> None:
+    run = by_model()
+    text = (run.path / "conftest.py").read_text(encoding="utf-8")
+    own = "\n\nclass Own(OpenAIProvider):\n    default_model = ''\n\n@pytest.fixture"
+    run.write({"conftest.py": text.replace("\n@pytest.fixture", own, 1).replace("= OpenAIProvider(", "= Own(")})
+    run.update()
+    result = run(*MODEL)
+    result.assert_outcomes(skipped=2)
+    assert server.requests == []
+    assert shown(result)[0].startswith("not compared: a.eval.yaml::c0, a.eval.yaml::c1: OpenAI has no setting 'model'")
+
+
+def test_what_a_model_needs_is_said(by_model: MakeRun) -> None:
+    result = by_model()(LIVE, "--chatprompt-ab", "model=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab model= names no model; write one, such as model=gpt-5-mini"])

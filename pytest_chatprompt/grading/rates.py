@@ -1,7 +1,7 @@
-"""The paired test: which of two versions of a request gets better answers, by pairs of answers to the same case.
+"""Rates: how sure the rate of a case is, and which of two versions of a request gets better answers.
 
-The first answer to each version is a pair, then the second ones, and so on. If no version is better in any case, a pair
-of which only one answer passes falls either way by an even chance, whatever the rates of the cases are.
+The first answers to both versions of a case are a pair, then the second ones, and so on. If no version is better in any
+case, a pair of which only one answer passes falls either way by an even chance, whatever the rates of the cases are.
 """
 
 from __future__ import annotations
@@ -13,17 +13,35 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from pytest_chatprompt.grading.grade import CONFIDENCE, AttemptOutcome, wilson_interval
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.grade import AttemptOutcome
 
 Verdict = Literal["better", "worse", "no difference found"]
 Interval = tuple[float, float]
 
+CONFIDENCE: Final = 0.95
 _POWER: Final = 0.8
 # By Ville's inequality, evidence reaches this by chance in at most 5 % of all runs, whenever they stop.
 _ENOUGH_EVIDENCE: Final = 20
 _Z: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Wilson's score interval of a rate, without continuity correction.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
+    """
+    if not total:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    rate, weight = passed / total, z * z / total
+    center = rate + weight / 2
+    spread = z * math.sqrt(rate * (1 - rate) / total + weight / (4 * total))
+    low, high = (center - spread) / (1 + weight), (center + spread) / (1 + weight)
+    # Rounding must not leave a rate of 0 or 1 outside.
+    return (0.0 if passed == 0 else max(low, 0.0)), (1.0 if passed == total else min(high, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

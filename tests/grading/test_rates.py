@@ -1,4 +1,4 @@
-"""The paired test: its figures beside published ones and those of scipy 1.17.1, and how often it is wrong."""
+"""Rates: their figures beside published ones and those of scipy 1.17.1, and how often a verdict is wrong."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import random
 from functools import cache
 
 import pytest
+from hypothesis import given, strategies as st
 
 from pytest_chatprompt.grading.grade import AttemptOutcome
-from pytest_chatprompt.grading.paired_test import Pairs, mean_interval, shared_words
+from pytest_chatprompt.grading.rates import Pairs, mean_interval, shared_words, wilson_interval
 
 OUTCOMES: dict[str, AttemptOutcome] = {"+": "passed", "-": "failed", "?": "error"}
 
@@ -238,3 +239,49 @@ def test_texts_share_the_words_that_stand_in_the_same_order() -> None:
     assert shared_words([("to be or not", "to be\nand not"), ("a b", "c d")]) == 0.375
     assert shared_words([("a", "a")]) == 1.0
     assert shared_words([]) is None
+
+
+# --- the rate of a case
+
+
+@pytest.mark.parametrize(
+    ("passed", "total", "low", "high"),
+    [
+        # R. G. Newcombe, Two-sided confidence intervals for the single proportion, Statistics in Medicine 17 (1998).
+        pytest.param(81, 263, 0.2553, 0.3662, id="Newcombe's first example"),
+        pytest.param(15, 148, 0.0624, 0.1605, id="Newcombe's second example"),
+        pytest.param(0, 20, 0.0, 0.1611, id="Newcombe's third example"),
+        pytest.param(1, 29, 0.0061, 0.1718, id="Newcombe's fourth example"),
+        pytest.param(4, 5, 0.3755, 0.9638, id="4 of 5"),
+        pytest.param(5, 5, 0.5655, 1.0, id="5 of 5"),
+        pytest.param(0, 1, 0.0, 0.7935, id="0 of 1"),
+        pytest.param(0, 0, 0.0, 1.0, id="nothing is known"),
+    ],
+)
+def test_the_interval_is_that_of_the_literature(passed: int, total: int, low: float, high: float) -> None:
+    assert wilson_interval(passed, total) == pytest.approx((low, high), abs=5e-5)
+
+
+counts = st.integers(1, 500).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
+
+
+@given(counts)
+def test_the_interval_holds_the_rate_and_grows_with_it(pair: tuple[int, int]) -> None:
+    passed, total = pair
+    low, high = wilson_interval(passed, total)
+    assert 0 <= low <= passed / total <= high <= 1
+    assert low < high
+    if passed < total:
+        next_low, next_high = wilson_interval(passed + 1, total)
+        assert next_low > low
+        assert next_high > high
+    # The opposite has the opposite interval.
+    assert wilson_interval(total - passed, total) == pytest.approx((1 - high, 1 - low))
+
+
+@given(counts)
+def test_the_interval_is_narrower_with_more_answers_and_with_less_confidence(pair: tuple[int, int]) -> None:
+    passed, total = pair
+    low, high = wilson_interval(passed, total)
+    for other_low, other_high in (wilson_interval(2 * passed, 2 * total), wilson_interval(passed, total, 0.8)):
+        assert other_high - other_low < high - low
