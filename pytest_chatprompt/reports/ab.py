@@ -100,13 +100,13 @@ class Compared:
 
     def preflight(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What preflight finds in the requests to another model, and what is changed in them on the way."""
-        for name in ("findings", "adjustments"):
+        for name, said in (("findings", "preflight"), ("adjustments", "adjusted")):
             texts: dict[str, list[str]] = {}
             for node_id, each in self.cases.items():
                 for text in getattr(each, name):
                     texts.setdefault(text, []).append(node_id)
             for text, node_ids in texts.items():
-                yield f"{name}: {listed(node_ids, most)}: {text}"
+                yield f"{said}: {listed(node_ids, most)}: {text}"
 
     def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""

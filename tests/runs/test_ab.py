@@ -623,8 +623,11 @@ def test_each_case_is_sent_to_another_model_too(by_model: MakeRun, server: Serve
 def test_what_is_known_of_another_model_comes_first(by_model: MakeRun) -> None:
     run = by_model(f"{CHECKS}\nsettings: {{max_output_tokens: 50000}}")
     result = run(LIVE, "--chatprompt-ab=model=gpt-4o", "--chatprompt-repeat=1", "--chatprompt-report=review.md")
-    (found,) = [line for line in shown(result) if line.startswith("findings: ")]
-    assert found.startswith("findings: a.eval.yaml::c0, a.eval.yaml::c1: OpenAI's gpt-4o ")
+    (found,) = [line for line in shown(result) if line.startswith("preflight: ")]
+    assert found == (
+        "preflight: a.eval.yaml::c0, a.eval.yaml::c1: max_output_tokens is 50000, but OpenAI's gpt-4o supports at most "
+        "16384; lower it, or set model_limits if this model supports more"
+    )
     assert shown(result)[0] == found
     assert f"- `{found}`" in (run.path / "review.md").read_text(encoding="utf-8")
 
