@@ -39,13 +39,14 @@ class Acceptance:
 
     Attributes:
         results: by node id, as they are with what was accepted.
+        review: of the results as they were.
         changes: the results that have each change, by its id, those of the most tests first; `new` is the last.
     """
 
     def __init__(self, results: Sequence[CaseResult], root: Path) -> None:
         self.results = {result.node_id: result for result in results}
         self._root = root
-        review = Review(list(self.results.values()))
+        self.review = review = Review(list(self.results.values()))
         self._digests = {distinct.change.digest: distinct.id for distinct in review.changes}
         self._contents = {distinct.id: distinct.change.content for distinct in review.changes}
         self.changes: dict[str, Sequence[CaseResult]] = {each.id: each.results for each in review.changes}
