@@ -144,6 +144,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
         _REVIEW | {"const": "terminal"},
         "ask in the terminal after the tests, change by change, what to accept",
     ),
+    ("review=browser", _REVIEW | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
     (
         "report",
         {"metavar": "PATH", "action": "append", "default": []},
@@ -199,7 +200,7 @@ class Options:
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         accept: the ids of changes to write into their snapshots.
-        review: where it is asked which changes to write: `terminal`; `None` for nowhere.
+        review: where it is asked which changes to write: `terminal`, `browser`; `None` for nowhere.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.

@@ -79,6 +79,12 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.terminal_review import review_in_terminal  # noqa: PLC0415
 
         decide = review_in_terminal if options.review else accept_ids(options.accept)
+        if options.review == "browser":
+            from pytest_chatprompt.reports.browser_review import BrowserReview  # noqa: PLC0415
+
+            review = BrowserReview()
+            config.pluginmanager.register(review, "chatprompt-browser-review")
+            decide = review.decide
         config.pluginmanager.register(AcceptanceHooks(decide), "chatprompt-acceptance")
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415

@@ -10,14 +10,18 @@ import json
 import secrets
 import sys
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Final
 
+import pytest
+
 from pytest_chatprompt.reports.acceptance import NEW, Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
+from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
+from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.wording import count
 
@@ -35,22 +39,28 @@ _HEADERS: Final = {
 }
 
 
-def review_in_browser(acceptance: Acceptance, run: RunResults, say: Callable[[str], None]) -> None:
-    """Serve the page of a run until each change is decided, or until Ctrl-C.
+class BrowserReview(CollectedResults):
+    """Collects the results of a run, which its page shows, and lets be decided on that page."""
 
-    Args:
-        acceptance: what can be accepted; it is written when it is.
-        run: the results of all tests.
-        say: tells the reader something.
-    """
-    with ReviewServer(acceptance, run) as server:
-        say(f"Review at {server.url} (Ctrl-C ends it)")
+    def decide(self, acceptance: Acceptance, config: pytest.Config) -> None:
+        """Serve the page until each change is decided, or until Ctrl-C."""
+        if not acceptance.changes:
+            return
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            pass
-        # What is being written comes first; no decision is taken any more.
-        server.turn.acquire()
+            server = ReviewServer(acceptance, run_results(config, self.results.values()))
+        except OSError as error:
+            acceptance.problems.append(f"cannot serve the page of the review: {error}")
+            return
+        with server:
+            # Below pytest's progress.
+            write_line(reporter, "")
+            write_line(reporter, f"Review at {server.url} (Ctrl-C ends it)")
+            reporter.flush()
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+            # What is being written comes first, and no decision is taken any more.
+            server.turn.acquire()
 
 
 class ReviewServer(ThreadingTCPServer):
@@ -94,7 +104,7 @@ class ReviewServer(ThreadingTCPServer):
         return change_id in self._acceptance.changes
 
     def _accept(self, change_id: str) -> Decision:
-        problems = list(self._acceptance.accept(change_id))
+        problems = self._acceptance.accept(change_id)
         number = len(self._acceptance.changes[change_id]) - len(problems)
         accepted = f"accepted {'' if change_id == NEW else 'in '}{count(number, 'snapshot')}" if number else ""
         told = ", ".join(filter(None, (accepted, f"{len(problems)} not written" if problems else "")))
@@ -117,14 +127,14 @@ class _Handler(BaseHTTPRequestHandler):
     # What is refused is told nothing, not even who refuses it.
     server_version, sys_version, error_message_format = "pytest", "", ""
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that the library calls
+    def do_GET(self) -> None:
         """Answer with the page."""
         if self._path_below(origin=None) == "":
             self._answer("text/html; charset=utf-8", self.server.page())
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
+    def do_POST(self) -> None:
         """Take a decision, such as `accept/3f2a`, and answer with all that were made."""
         word, _, change_id = (self._path_below(origin=f"http://{self.server.host}") or "").partition("/")
         if word not in ("accept", "skip") or not self.server.knows(change_id):

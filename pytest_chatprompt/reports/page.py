@@ -57,8 +57,8 @@ def render_page(
 ) -> str:
     """Render the page of a run, or of one beside an earlier one: the same for the same run.
 
-    A test that ran twice counts as it ran last. With `decisions`, by the ids of changes, all changes of the `review` are
-    shown, and those without one can be accepted and skipped.
+    A test that ran twice counts as it ran last. With `decisions`, by the ids of changes, the page has all changes of
+    the `review`, and those without a decision can be accepted and skipped.
     """
     if comparison is not None:
         run = compared_run(run, comparison)
