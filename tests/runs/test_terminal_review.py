@@ -20,14 +20,14 @@ QUESTION = "[a]ccept, [s]kip, show a [c]ase whole, accept all that is [l]eft, [q
 Answer = str | type[BaseException] | Callable[[], str]
 
 
-class Typing(Protocol):
+class TypeAnswers(Protocol):
     """Answers the questions of the next runs, one after the other; gives the answers that are left."""
 
     def __call__(self, *answers: Answer) -> list[Answer]: ...
 
 
 @pytest.fixture
-def typing(monkeypatch: pytest.MonkeyPatch) -> Typing:
+def typed(monkeypatch: pytest.MonkeyPatch) -> TypeAnswers:
     """Answers in runs of pytest in this process, as if they had a terminal; an error is raised, a function called."""
 
     def type_answers(*answers: Answer) -> list[Answer]:
@@ -58,7 +58,7 @@ def written(run: Run, before: dict[str, bytes]) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
-def test_what_is_accepted_is_written_when_it_is_decided(shop: Run, typing: Typing, workers: list[str]) -> None:
+def test_what_is_accepted_is_written_when_it_is_decided(shop: Run, typed: TypeAnswers, workers: list[str]) -> None:
     wanted, before = updated(shop), tree(shop)
     first, second = ids(shop)
 
@@ -67,7 +67,7 @@ def test_what_is_accepted_is_written_when_it_is_decided(shop: Run, typing: Typin
         assert sum(b"Answer in one paragraph." in content for content in tree(shop).values()) == 3
         return "a"
 
-    left = typing("a", accept_second)
+    left = typed("a", accept_second)
     result = shop("--chatprompt-review", *workers)
     assert (result.ret, left) == (0, [])
     assert result.parseoutcomes() == {"accepted": 4}
@@ -79,9 +79,9 @@ def test_what_is_accepted_is_written_when_it_is_decided(shop: Run, typing: Typin
     ]
 
 
-def test_a_change_is_told_when_it_is_asked_about_and_what_is_left_afterwards(shop: Run, typing: Typing) -> None:
+def test_a_change_is_told_when_it_is_asked_about_and_what_is_left_afterwards(shop: Run, typed: TypeAnswers) -> None:
     first, second = ids(shop)
-    typing("a", "q")
+    typed("a", "q")
     result = shop("--chatprompt-review")
     assert result.ret == 1
     names = "a.eval.yaml::both[openai], a.eval.yaml::both[anthropic]"
@@ -134,11 +134,11 @@ and 1 more place
     ],
 )
 def test_each_key_does_what_the_question_says(
-    shop: Run, typing: Typing, answers: list[Answer], accepted: list[int]
+    shop: Run, typed: TypeAnswers, answers: list[Answer], accepted: list[int]
 ) -> None:
     changes = ids(shop)
     told = [f"accepted change {change} in {number} snapshots" for change, number in zip(changes, (4, 3), strict=True)]
-    left = typing(*answers)
+    left = typed(*answers)
     result = shop("--chatprompt-review")
     assert left == []
     # At once, and at the end.
@@ -149,8 +149,8 @@ def test_each_key_does_what_the_question_says(
     assert ids(shop) == [change for index, change in enumerate(changes) if index not in accepted]
 
 
-def test_a_case_is_shown_whole_and_then_the_next_one(shop: Run, typing: Typing) -> None:
-    typing("a", "c", "c", "c", "c", "q")
+def test_a_case_is_shown_whole_and_then_the_next_one(shop: Run, typed: TypeAnswers) -> None:
+    typed("a", "c", "c", "c", "c", "q")
     output = shop("--chatprompt-review").stdout.str()
     whole = f"""
 {QUESTION}c
@@ -182,10 +182,10 @@ case 1 of 3: a.eval.yaml::both[openai]
     ]
 
 
-def test_new_snapshots_are_one_question(shop: Run, typing: Typing) -> None:
+def test_new_snapshots_are_one_question(shop: Run, typed: TypeAnswers) -> None:
     shop.update()
     shop.write({"b.eval.yaml": HELLO})
-    typing("c", "a")
+    typed("c", "a")
     result = shop("--chatprompt-review")
     assert result.ret == 0
     output = result.stdout.str()
@@ -196,11 +196,11 @@ def test_new_snapshots_are_one_question(shop: Run, typing: Typing) -> None:
     assert shop().ret == 0
 
 
-def test_a_snapshot_that_cannot_be_read_is_shown_as_it_is(shop: Run, typing: Typing) -> None:
+def test_a_snapshot_that_cannot_be_read_is_shown_as_it_is(shop: Run, typed: TypeAnswers) -> None:
     shop.update()
     path = shop.path / "__snapshots__/a.eval/first[gemini].yaml"
     path.write_text(f"<<<<<<< ours\n{path.read_text()}=======\nx: 1\n>>>>>>> theirs\n")
-    typing("c", "a")
+    typed("c", "a")
     result = shop("--chatprompt-review")
     assert result.ret == 0
     assert "- <<<<<<< ours" in result.outlines
@@ -220,53 +220,53 @@ def test_a_snapshot_that_cannot_be_read_is_shown_as_it_is(shop: Run, typing: Typ
     ],
 )
 def test_what_was_compared_is_what_is_asked_about(
-    shop: Run, typing: Typing, arguments: list[str], snapshots: int
+    shop: Run, typed: TypeAnswers, arguments: list[str], snapshots: int
 ) -> None:
     before = tree(shop)
-    typing("l")
+    typed("l")
     result = shop("--chatprompt-review", *arguments)
     assert result.ret == 0
     assert len(written(shop, before)) == snapshots
 
 
-def test_a_run_of_workers_that_ends_early_asks_too(shop: Run, typing: Typing) -> None:
+def test_a_run_of_workers_that_ends_early_asks_too(shop: Run, typed: TypeAnswers) -> None:
     before = tree(shop)
-    left = typing("l")
+    left = typed("l")
     result = shop("--chatprompt-review", "-n", "2", "-x")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert left == []
     assert written(shop, before) != []
 
 
-def test_only_what_failed_last_is_asked_about(shop: Run, typing: Typing) -> None:
+def test_only_what_failed_last_is_asked_about(shop: Run, typed: TypeAnswers) -> None:
     before = tree(shop)
     shop.pytester.runpytest_inprocess("-k", "first")
-    typing("l")
+    typed("l")
     assert shop.pytester.runpytest_inprocess("--lf", "--chatprompt-review").ret == 0
     assert written(shop, before) == ["__snapshots__/a.eval/first[gemini].yaml"]
 
 
-def test_where_nothing_differs_nothing_is_asked(shop: Run, typing: Typing) -> None:
+def test_where_nothing_differs_nothing_is_asked(shop: Run, typed: TypeAnswers) -> None:
     shop.update()
-    typing()
+    typed()
     result = shop("--chatprompt-review")
     assert result.ret == 0
     assert "review" not in result.stdout.str().partition("collected")[2]
 
 
 @pytest.mark.parametrize("colour", ["yes", "no"])
-def test_lines_have_the_colours_of_pytest(shop: Run, typing: Typing, colour: str) -> None:
-    typing("a", "c", "q")
+def test_lines_have_the_colours_of_pytest(shop: Run, typed: TypeAnswers, colour: str) -> None:
+    typed("a", "c", "q")
     lines = shop("--chatprompt-review", f"--color={colour}").outlines
     coloured = "\x1b[31m- Goods return in 14 days.\x1b[0m", "\x1b[1mcase 1 of 3: a.eval.yaml::both[openai]\x1b[0m"
     plain = "- Goods return in 14 days.", "case 1 of 3: a.eval.yaml::both[openai]"
     assert {line.strip() for line in lines} >= set(coloured if colour == "yes" else plain)
 
 
-def test_long_lines_are_cut_unless_v_is_given(shop: Run, typing: Typing) -> None:
+def test_long_lines_are_cut_unless_v_is_given(shop: Run, typed: TypeAnswers) -> None:
     shop.update()
     shop.write({"a.md": A.replace("14", f"{'many ' * 60}30")})
-    typing("q", "q")
+    typed("q", "q")
     assert "many … " not in shop("-v", "--chatprompt-review").stdout.str()
     short = shop("--chatprompt-review").stdout.str().partition("FAILURES")[0]
     assert "many many" in short
@@ -276,7 +276,7 @@ def test_long_lines_are_cut_unless_v_is_given(shop: Run, typing: Typing) -> None
 # --- what may go wrong
 
 
-def test_a_snapshot_that_changed_while_the_question_stood_is_left_alone(shop: Run, typing: Typing) -> None:
+def test_a_snapshot_that_changed_while_the_question_stood_is_left_alone(shop: Run, typed: TypeAnswers) -> None:
     first, _ = ids(shop)
     name = "__snapshots__/a.eval/first[gemini].yaml"
     path = shop.path / name
@@ -285,7 +285,7 @@ def test_a_snapshot_that_changed_while_the_question_stood_is_left_alone(shop: Ru
         path.write_text(path.read_text() + "more: 1\n")
         return "a"
 
-    typing(change_and_accept, "q")
+    typed(change_and_accept, "q")
     result = shop("--chatprompt-review")
     assert result.ret == 1
     problem = f"{name} is not written: it has changed since the run compared with it; run again"
@@ -297,7 +297,7 @@ def test_a_snapshot_that_changed_while_the_question_stood_is_left_alone(shop: Ru
 
 
 def test_what_cannot_be_written_is_told_and_the_review_goes_on(
-    shop: Run, typing: Typing, monkeypatch: pytest.MonkeyPatch
+    shop: Run, typed: TypeAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ids(shop)
 
@@ -307,7 +307,7 @@ def test_what_cannot_be_written_is_told_and_the_review_goes_on(
         atomic_write(path, text)
 
     monkeypatch.setattr("pytest_chatprompt.reports.acceptance.atomic_write", refuse)
-    typing("a", "a")
+    typed("a", "a")
     result = shop("--chatprompt-review")
     assert result.ret == 1
     assert "__snapshots__/a.eval/both[openai].yaml is not written: Permission denied" in result.outlines
@@ -335,8 +335,8 @@ def test_without_a_terminal_the_other_way_is_named(shop: Run) -> None:
         ("-o", "addopts=--chatprompt-review", "a.eval.yaml"),
     ],
 )
-def test_what_follows_the_option_is_not_its_value(shop: Run, typing: Typing, arguments: tuple[str, ...]) -> None:
-    left = typing("l")
+def test_what_follows_the_option_is_not_its_value(shop: Run, typed: TypeAnswers, arguments: tuple[str, ...]) -> None:
+    left = typed("l")
     result = shop(*arguments)
     assert (result.ret, left) == (0, [])
     assert result.parseoutcomes()["accepted"] == 3
@@ -359,8 +359,8 @@ def test_an_unknown_value_is_refused(run: Run) -> None:
         "--chatprompt-accept=new",
     ],
 )
-def test_what_is_decided_is_all_that_a_run_writes(run: Run, typing: Typing, option: str) -> None:
-    typing()
+def test_what_is_decided_is_all_that_a_run_writes(run: Run, typed: TypeAnswers, option: str) -> None:
+    typed()
     result = run("--chatprompt-review", option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     name = option.partition("=")[0]
