@@ -131,7 +131,7 @@ Decide = Callable[[Acceptance, pytest.Config], object]
 
 
 class AcceptanceHooks:
-    """Lets be decided what is accepted when all tests of a run have ended; the rest is reviewed as ever."""
+    """Asks what to accept when all tests of a run have ended; the rest is reviewed as ever."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
@@ -171,7 +171,7 @@ class AcceptanceHooks:
         """Say what was accepted, and what could not be."""
         for line in self._acceptance.accepted:
             write_line(terminalreporter, line)
-        for problem in self._acceptance.problems:
+        for problem in dict.fromkeys(self._acceptance.problems):
             write_line(terminalreporter, problem, red=True)
 
 

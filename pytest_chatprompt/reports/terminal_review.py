@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from itertools import cycle
 from typing import Any, Final
@@ -16,7 +17,8 @@ from pytest_chatprompt.reports.terminal import write_line, write_styled, write_t
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.snapshots.layout import dump
 
-_ACCEPT, _SKIP, _SHOW, _ACCEPT_LEFT, _QUIT = _KEYS = ("a", "s", "c", "l", "q")
+_SHOW: Final = "c"
+_ACCEPT, _SKIP, _ACCEPT_LEFT, _QUIT = _DECISIONS = ("a", "s", "l", "q")
 _QUESTION: Final = "[a]ccept, [s]kip, show a [c]ase whole, accept all that is [l]eft, [q]uit? "
 
 
@@ -36,19 +38,23 @@ def review_in_terminal(acceptance: Acceptance, config: pytest.Config) -> None:
 def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config) -> None:
     writer = config.get_terminal_writer()
     review = Review(list(acceptance.results.values()), lists_all=config.get_verbosity() > 0)
-    lines = {each.id: review.change_lines(each) for each in review.changes} | {NEW: review.new_lines()}
+    changes = {each.id: each for each in review.changes}
+    # As pytest does before its summary: it does not end the line of its progress itself.
+    write_line(reporter, "")
     write_title(reporter, "=", f"review: {review.title()}")
     ids = list(acceptance.changes)
     for number, change_id in enumerate(ids, start=1):
+        # With what was accepted meanwhile.
+        results = tuple(acceptance.results[each.node_id] for each in acceptance.changes[change_id])
         write_title(reporter, "-", f"{number} of {len(ids)}")
-        for line in lines[change_id]:
+        is_new = change_id == NEW
+        for line in review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results)):
             write_styled(writer, line)
-        decision = _decide(acceptance, change_id, writer)
+        decision = _decide(results, writer)
         if decision == _QUIT:
             return
-        accepted = {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, [])
-        for each in accepted:
-            problems = acceptance.accept(each)
+        for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):
+            problems = acceptance.accept(accepted)
             write_line(reporter, acceptance.accepted[-1])
             for problem in problems:
                 write_line(reporter, problem, red=True)
@@ -56,14 +62,13 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
             return
 
 
-def _decide(acceptance: Acceptance, change_id: str, writer: Any) -> str:
+def _decide(results: Sequence[CaseResult], writer: Any) -> str:
     """What the reader types, once it is a decision."""
-    cases = acceptance.changes[change_id]
-    shown = cycle(enumerate((acceptance.results[each.node_id] for each in cases), start=1))
-    while (answer := input(_QUESTION).strip().lower()) not in _KEYS or answer == _SHOW:
+    cases = cycle(enumerate(results, start=1))
+    while (answer := input(_QUESTION).strip().lower()) not in _DECISIONS:
         if answer == _SHOW:
-            number, result = next(shown)
-            write_styled(writer, ((f"case {number} of {len(cases)}: {result.node_id}", "bold"),))
+            number, result = next(cases)
+            write_styled(writer, ((f"case {number} of {len(results)}: {result.node_id}", "bold"),))
             for line in _case_lines(result):
                 write_styled(writer, line)
     return answer

@@ -148,6 +148,7 @@ def test_where_a_change_stands_is_folded_with_links_to_its_cases() -> None:
         (("evals", "--chatprompt-live"), "pytest evals --snapshot-update"),
         (("--chatprompt-report", "r.html", "-k", "a b"), "pytest -k &#39;a b&#39; --snapshot-update"),
         (("--chatprompt-report=r.html", "--snapshot-update"), "pytest --snapshot-update"),
+        (("--chatprompt-review", "evals", "--chatprompt-review=browser"), "pytest evals --snapshot-update"),
     ],
 )
 def test_one_command_accepts_all(command: tuple[str, ...], accepting: str) -> None:
