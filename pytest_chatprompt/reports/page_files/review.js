@@ -12,7 +12,7 @@ const findLeft = () => decidable.filter((one) => one.querySelector(".take"));
 function tell(told) {
   const left = findLeft().length;
   const rest = left ? `${left} of ${decidable.length} left to decide` : "All is decided: you can close this page.";
-  byId("left").classList.toggle("done", !left && !document.querySelector(".decide .problem"));
+  byId("left").className = left || document.querySelector(".decide .problem") ? "" : "done";
   byId("left").replaceChildren(visible(told && `${told}. `), make("strong", {}, rest));
 }
 
@@ -38,7 +38,7 @@ async function take(word, one) {
     const response = await fetch(`${word}/${one.dataset.id}`, { method: "POST" });
     decisions = await response.json();
   } catch {
-    byId("left").classList.add("gone");
+    byId("left").className = "gone";
     byId("left").textContent = "Pytest does not answer: the review has ended. Run it again to decide what is left.";
     return;
   } finally {
