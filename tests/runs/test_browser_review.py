@@ -127,8 +127,9 @@ def test_ctrl_c_ends_the_review_and_keeps_what_is_written(shop: Run) -> None:
 def test_ctrl_c_of_a_terminal_reaches_the_workers_too(shop: Run) -> None:
     with review(shop, "-n", "2") as page:
         page.decide("accept", page.ids()[0])
-        for process in (page.process, *psutil.Process(page.process.pid).children(recursive=True)):
-            process.send_signal(signal.SIGINT)
+        for worker in psutil.Process(page.process.pid).children(recursive=True):
+            worker.send_signal(signal.SIGINT)
+        page.process.send_signal(signal.SIGINT)
         assert page.end() == 1
     assert "1 accepted, 3 failed" in shop.output() or "3 failed, 1 accepted" in shop.output()
     assert "KeyboardInterrupt" not in shop.output()
