@@ -217,6 +217,7 @@ def test_a_snapshot_that_cannot_be_read_is_shown_as_it_is(shop: Run, typed: Type
         (["a.eval.yaml"], 3),
         (["test_own.py", "-s"], 1),
         (["--no-summary", "-qq"], 4),
+        (["-p", "no:capture"], 4),
     ],
 )
 def test_what_was_compared_is_what_is_asked_about(
@@ -414,6 +415,7 @@ def test_however_pytest_captures_ctrl_d_ends_the_review(shop: Run, terminal: Ter
     assert f"accepted change {first} in 4 snapshots" in terminal.text.partition("FAILURES")[2]
 
 
+@pytest.mark.measures_processes
 def test_after_the_tests_were_interrupted_nothing_is_asked(shop: Run, terminal: Terminal) -> None:
     shop.write({"test_z.py": "def test_it():\n    raise KeyboardInterrupt\n"})
     process = shop.start_in(terminal, "--chatprompt-review")
