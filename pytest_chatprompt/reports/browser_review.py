@@ -67,6 +67,7 @@ class ReviewServer(ThreadingTCPServer):
     """Serves the page of a run on a free port, and takes decisions, one request at a time.
 
     Attributes:
+        acceptance: what can be accepted.
         url: the address of the page.
         path: the part of it that nobody can guess.
         decisions: those that are made, by the id of the change.
@@ -83,29 +84,25 @@ class ReviewServer(ThreadingTCPServer):
         self.url = f"http://{self.host}{self.path}"
         self.decisions: dict[str, Decision] = {}
         self.turn = threading.Lock()
-        self._acceptance = acceptance
+        self.acceptance = acceptance
         self._run = run
 
     def page(self) -> str:
         """The page, with what is decided."""
         with self.turn:
-            return render_page(self._run, review=self._acceptance.review, decisions=self.decisions)
+            return render_page(self._run, review=self.acceptance.review, decisions=self.decisions)
 
     def decide(self, change_id: str, word: str) -> tuple[int, str]:
         """Do what is decided, unless something was decided before: how many changes are left, and all decisions."""
         with self.turn:
             if change_id not in self.decisions:
                 self.decisions[change_id] = self._accept(change_id) if word == "accept" else _SKIPPED
-            left = len(self._acceptance.changes) - len(self.decisions)
+            left = len(self.acceptance.changes) - len(self.decisions)
             return left, json.dumps(self.decisions)
 
-    def knows(self, change_id: str) -> bool:
-        """Whether there is such a change."""
-        return change_id in self._acceptance.changes
-
     def _accept(self, change_id: str) -> Decision:
-        problems = self._acceptance.accept(change_id)
-        number = len(self._acceptance.changes[change_id]) - len(problems)
+        problems = self.acceptance.accept(change_id)
+        number = len(self.acceptance.changes[change_id]) - len(problems)
         accepted = f"accepted {'' if change_id == NEW else 'in '}{count(number, 'snapshot')}" if number else ""
         told = ", ".join(filter(None, (accepted, f"{len(problems)} not written" if problems else "")))
         more = len(problems) - _SHOWN_PROBLEMS
@@ -124,7 +121,7 @@ _SKIPPED: Final = Decision("skipped", "skipped", [])
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
     timeout = _IDLE_SECONDS
-    # What is refused is told nothing, not even who refuses it.
+    # Who is refused is told nothing else.
     server_version, sys_version, error_message_format = "pytest", "", ""
 
     def do_GET(self) -> None:
@@ -137,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a decision, such as `accept/3f2a`, and answer with all that were made."""
         word, _, change_id = (self._path_below(origin=f"http://{self.server.host}") or "").partition("/")
-        if word not in ("accept", "skip") or not self.server.knows(change_id):
+        if word not in ("accept", "skip") or change_id not in self.server.acceptance.changes:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         left, decisions = self.server.decide(change_id, word)
