@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -118,6 +119,7 @@ crashed_key: Final = pytest.StashKey[bool]()
 
 
 _FLAG: Final = {"action": "store_true"}
+_REVIEW: Final = {"action": "store_const", "dest": "chatprompt_review"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("provider", {"metavar": "NAME"}, "send every case through this provider instead of the one in its file"),
@@ -136,6 +138,13 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
         {"metavar": "ID", "action": "append", "default": []},
         "write one change of the run into each snapshot that has it, by its id, or `new` snapshots; may be repeated",
     ),
+    # A whole option for each value, since argparse would take a path that follows for the value.
+    (
+        "review",
+        _REVIEW | {"const": "terminal"},
+        "ask in the terminal after the tests, change by change, what to accept",
+    ),
+    ("review=browser", _REVIEW | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
     (
         "report",
         {"metavar": "PATH", "action": "append", "default": []},
@@ -162,7 +171,8 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("chatprompt", "evals of chat prompts")
     for name, settings, text in _OPTIONS:
-        group.addoption(f"--chatprompt-{name}", dest=f"chatprompt_{name.replace('-', '_')}", help=text, **settings)
+        declared = {"dest": f"chatprompt_{name.replace('-', '_')}", "help": text, **settings}
+        group.addoption(f"--chatprompt-{name}", **declared)
     for name, kind, default, text in _INI_VALUES:
         parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
@@ -190,6 +200,7 @@ class Options:
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         accept: the ids of changes to write into their snapshots.
+        review: where it is asked which changes to write: `terminal`, `browser`; `None` for nowhere.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
@@ -216,8 +227,8 @@ class Options:
         if self.against is not None:
             _check_alone(config, "--chatprompt-against only compares", _ACTIONS)
         if self.show:
-            others = (*_ACTIONS, "--chatprompt-against", "--chatprompt-report")
-            _check_alone(config, "--chatprompt-show only prints what is sent", others)
+            printing = (*_ACTIONS, "--chatprompt-against", "--chatprompt-report")
+            _check_alone(config, "--chatprompt-show only prints what is sent", printing)
         overrides = config.getoption("override_ini") or ()
         is_overridden = any(override.startswith("chatprompt_provider=") for override in overrides)
         self.names_provider = self.provider is not None or is_overridden
@@ -232,10 +243,15 @@ class Options:
         self.repeat = parse_count("--chatprompt-repeat", config.getoption("chatprompt_repeat"))
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
         self.accept: list[str] = config.getoption("chatprompt_accept")
+        self.review: str | None = config.getoption("chatprompt_review")
+        others = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
         if self.accept:
-            excluded = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
-            _check_alone(config, "--chatprompt-accept writes only what it names", excluded)
-        self.keeps_results = self.show or bool(self.reports or self.accept)
+            _check_alone(config, "--chatprompt-accept writes only what it names", others)
+        if self.review is not None:
+            _check_alone(config, "--chatprompt-review writes only what you accept", (*others, "--chatprompt-accept"))
+        if self.review == "terminal" and not hasattr(config, "workerinput"):
+            _check_terminal(config)
+        self.keeps_results = self.show or bool(self.reports or self.accept or self.review)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
         self.guideline_patterns = tuple(patterns) if patterns else None
@@ -249,6 +265,23 @@ class Options:
 
 
 options_key: Final = pytest.StashKey[Options]()
+
+
+def open_input(config: pytest.Config) -> None:
+    """Let the user type: pytest captures the input until this, and from the next test on again."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+
+
+def _check_terminal(config: pytest.Config) -> None:
+    """Refuse to ask where nobody can answer."""
+    open_input(config)
+    if not (config.pluginmanager.hasplugin("terminal") and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise pytest.UsageError(
+            "--chatprompt-review asks in a terminal, and there is none: accept changes by their ids, with "
+            "--chatprompt-accept ID"
+        )
 
 
 def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> None:

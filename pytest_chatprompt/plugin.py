@@ -74,10 +74,18 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
         config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
-    if options.accept and not is_worker:
-        from pytest_chatprompt.reports.acceptance import AcceptanceHooks  # noqa: PLC0415
+    if (options.accept or options.review) and not is_worker:
+        from pytest_chatprompt.reports.acceptance import AcceptanceHooks, accept_ids  # noqa: PLC0415
+        from pytest_chatprompt.reports.terminal_review import review_in_terminal  # noqa: PLC0415
 
-        config.pluginmanager.register(AcceptanceHooks(options.accept), "chatprompt-acceptance")
+        decide = review_in_terminal if options.review else accept_ids(options.accept)
+        if options.review == "browser":
+            from pytest_chatprompt.reports.browser_review import BrowserReview  # noqa: PLC0415
+
+            review = BrowserReview()
+            config.pluginmanager.register(review, "chatprompt-browser-review")
+            decide = review.decide
+        config.pluginmanager.register(AcceptanceHooks(decide), "chatprompt-acceptance")
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 

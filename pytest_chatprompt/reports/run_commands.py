@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _ACCEPTING: Final = "--snapshot-update"
 _ACCEPTING_ONE: Final = "--chatprompt-accept"
-# What a run that is repeated does not do again.
-_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE)
+# What a run that is repeated does not do again; all but the last have a value.
+_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-review")
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 # Options that decide what a test sends, or where it is found.
@@ -68,9 +68,9 @@ def without_report(words: Iterable[str]) -> Iterator[str]:
     """The words of a command without reports and what it accepted, which a run that accepts need not write."""
     remaining = iter(words)
     for word in remaining:
-        if word in _WRITING:
+        if word in _WRITING[:-1]:
             next(remaining, None)
-        elif not word.startswith(tuple(f"{option}=" for option in _WRITING)):
+        elif word not in _WRITING and not word.startswith(tuple(f"{option}=" for option in _WRITING)):
             yield word
 
 
