@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatch
@@ -89,8 +90,10 @@ DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 SCHEMA_NAME: Final = "eval.schema.json"
 # What ordinary tests ask for that have snapshots or recordings.
 OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
+# Syrupy's, for all snapshots or for new ones.
+UPDATING: Final = ("--snapshot-update", "--snapshot-update-new-only")
 # What a run does only on the word of the snapshots on disk.
-_WRITING: Final = ("--snapshot-update", "--chatprompt-remove-unused")
+_WRITING: Final = (*UPDATING, "--chatprompt-remove-unused")
 _ACTIONS: Final = (*_WRITING, "--chatprompt-live", "--chatprompt-replay")
 _HOST: Final = (
     r"[^/:@\s]+|[\da-fA-F:]+",
@@ -115,8 +118,14 @@ collected_key: Final = pytest.StashKey[list[Collected]]()
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
+# Whether the run has a terminal.
+terminal_key: Final = pytest.StashKey[bool]()
 
 
+# The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
+ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
+# How it is called for the workers of pytest-xdist.
+REFUSED_UPDATE: Final = "chatprompt_refused_update"
 _FLAG: Final = {"action": "store_true"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
@@ -155,6 +164,7 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("allowed_secrets", "linelist", [], "regular expressions of texts that are not secrets, and may be in snapshots"),
     ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
     ("placeholders", "args", None, _PLACEHOLDERS),
+    ("protect", "bool", False, f"refuse --snapshot-update without a terminal, unless {ALLOW_UPDATE} is set"),
 )
 
 
@@ -190,6 +200,7 @@ class Options:
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         accept: the ids of changes to write into their snapshots.
+        refused_update: the option that would write snapshots, if the project is protected from it; else `""`.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
@@ -235,6 +246,7 @@ class Options:
         if self.accept:
             excluded = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
             _check_alone(config, "--chatprompt-accept writes only what it names", excluded)
+        self.refused_update = _refused_update(config)
         self.keeps_results = self.show or bool(self.reports or self.accept)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
@@ -256,6 +268,20 @@ def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> Non
     for option in others:
         if config.getoption(option, False):
             raise pytest.UsageError(f"{text}: remove {option}")
+
+
+def _refused_update(config: pytest.Config) -> str:
+    """The option that would write snapshots which nobody sees in a protected project; `""` if they may be written."""
+    try:
+        protects = config.getini("chatprompt_protect")
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"chatprompt_protect must be true or false: {error}") from None
+    if hasattr(config, "workerinput"):
+        # The controller of pytest-xdist has the terminal.
+        return str(config.workerinput[REFUSED_UPDATE])
+    asked = [option for option in UPDATING if config.getoption(option, False)]
+    is_allowed = os.environ.get(ALLOW_UPDATE) or config.stash.get(terminal_key, False)
+    return asked[0] if asked and protects and not is_allowed else ""
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

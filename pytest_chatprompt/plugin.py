@@ -6,6 +6,7 @@ options; the rooms are imported when the first eval file is collected.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
+    REFUSED_UPDATE,
     SCHEMA_NAME,
     Options,
     add_options,
@@ -27,6 +29,7 @@ from pytest_chatprompt.options import (
     options_key,
     snapshot_dirname,
     snapshot_folders_key,
+    terminal_key,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +47,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    """Note whether the run has a terminal, before pytest captures its input and output: it must have both."""
+    early_config.stash[terminal_key] = all(map(os.isatty, (0, 1)))
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,6 +88,13 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.acceptance import AcceptanceHooks  # noqa: PLC0415
 
         config.pluginmanager.register(AcceptanceHooks(options.accept), "chatprompt-acceptance")
+    if options.refused_update:
+        # Syrupy's own snapshots may show prompts, too.
+        config.option.update_snapshots = config.option.update_new_snapshots_only = False
+    if options.refused_update and not is_worker:
+        from pytest_chatprompt.reports.protection import RefusedUpdate  # noqa: PLC0415
+
+        config.pluginmanager.register(RefusedUpdate(options.refused_update), "chatprompt-refused-update")
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 
@@ -212,9 +229,10 @@ def _holds_written_file(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controller of pytest-xdist, register what the workers of a live run need there."""
-    manager = node.config.pluginmanager
-    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-live-workers"):
+    """In the controller of pytest-xdist, tell its workers what it knows, and register what those of a live run need."""
+    manager, options = node.config.pluginmanager, node.config.stash[options_key]
+    node.workerinput[REFUSED_UPDATE] = options.refused_update
+    if options.live and not manager.hasplugin("chatprompt-live-workers"):
         from pytest_chatprompt.runs.live_workers import LiveWorkers  # noqa: PLC0415
 
         manager.register(LiveWorkers(node.workerinput["testrunuid"]), "chatprompt-live-workers")

@@ -336,7 +336,14 @@ def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "option", ["--snapshot-update", "--chatprompt-show", "--chatprompt-remove-unused", "--collect-only"]
+    "option",
+    [
+        "--snapshot-update",
+        "--snapshot-update-new-only",
+        "--chatprompt-show",
+        "--chatprompt-remove-unused",
+        "--collect-only",
+    ],
 )
 def test_what_is_accepted_is_all_that_a_run_does(run: Run, option: str) -> None:
     run.write({"a.eval.yaml": HELLO})
