@@ -118,12 +118,17 @@ collected_key: Final = pytest.StashKey[list[Collected]]()
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
+# The hashes of new snapshots that a run has accepted, and `UNUSED` if it has accepted that.
+accepted_key: Final = pytest.StashKey[set[str]]()
 # Whether the run has a terminal.
 terminal_key: Final = pytest.StashKey[bool]()
 
 
 # The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
 ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
+# The ids of all snapshots that do not exist yet, and of those whose case is gone.
+NEW: Final = "new"
+UNUSED: Final = "unused"
 # How it is called for the workers of pytest-xdist.
 REFUSED_UPDATE: Final = "chatprompt_refused_update"
 _FLAG: Final = {"action": "store_true"}
@@ -143,7 +148,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     (
         "accept",
         {"metavar": "ID", "action": "append", "default": []},
-        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots; may be repeated",
+        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots, or remove `unused` "
+        "ones; may be repeated",
     ),
     (
         "report",

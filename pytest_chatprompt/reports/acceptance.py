@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.options import NEW, UNUSED, accepted_key
 from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.reports.terminal_hooks import failed_results, shortened
@@ -25,9 +26,6 @@ from pytest_chatprompt.snapshots.files import (
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
-
-# The id of all snapshots that do not exist yet.
-NEW: Final = "new"
 
 
 class Acceptance:
@@ -123,8 +121,10 @@ class AcceptanceHooks:
         """Accept when the tests have ended, also before the last one, and let the run pass if nothing is left."""
         try:
             result = yield
-        except session.Interrupted:
-            self._accept(session)
+        except KeyboardInterrupt as interruption:
+            # Pytest and pytest-xdist have subclasses of their own for runs that end early.
+            if type(interruption) is not KeyboardInterrupt:
+                self._accept(session)
             raise
         except session.Failed:
             self._accept(session)
@@ -140,12 +140,13 @@ class AcceptanceHooks:
             return
         differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
         acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
-        found = {asked: acceptance.find(asked) for asked in self._ids}
+        found = {asked: acceptance.find(asked) for asked in self._ids if asked != UNUSED}
         self._problems = [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
         if not self._problems:
             for change_id in dict.fromkeys(meant for (meant,) in found.values()):
                 self._accept_change(acceptance, change_id)
             _settle(session, reporter, differing, acceptance.results)
+            session.config.stash[accepted_key].update({UNUSED}.intersection(self._ids))
         session.testsfailed += bool(self._problems)
 
     def _accept_change(self, acceptance: Acceptance, change_id: str) -> None:
@@ -197,6 +198,9 @@ def _settle(
     for name in ("failed", "error"):
         kept = [report for report in reporter.stats.pop(name, ()) if report not in moved]
         reporter.stats.update({name: kept} if kept else {})
+    new = [before for _, before in differing if before.snapshot is not None and before.snapshot.state == "new"]
+    hashes = {before.snapshot.sent_sha256 for before in new if results[before.node_id] is not before}
+    session.config.stash[accepted_key] = hashes
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.

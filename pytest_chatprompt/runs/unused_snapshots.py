@@ -16,6 +16,8 @@ import pytest
 
 from pytest_chatprompt.options import (
     OWN_CODE_FIXTURES,
+    UNUSED,
+    accepted_key,
     collected_key,
     crashed_key,
     options_key,
@@ -110,6 +112,7 @@ class UnusedSnapshots:
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _lines: list[str] = field(default_factory=list)
+    _has_removed: bool = False
 
     def __post_init__(self) -> None:
         self._options = self.config.stash[options_key]
@@ -179,6 +182,9 @@ class UnusedSnapshots:
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
+        if UNUSED in self._options.accept and not self._has_removed and not hasattr(self.config, "workeroutput"):
+            self._lines.append(f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone.")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
@@ -222,7 +228,8 @@ class UnusedSnapshots:
             for path in self._unused_of(uses):
                 unused[path] = _GONE if path in uses.gone else _RECORDING if is_recording(path) else _SNAPSHOT
         is_updated = self._is_set("update_snapshots")
-        if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
+        removes = is_updated or self._options.remove_unused or self.config.stash.get(accepted_key, None)
+        if removes and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, has_passed=session.exitstatus == pytest.ExitCode.OK)
         if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
@@ -239,7 +246,8 @@ class UnusedSnapshots:
 
         root = self.config.rootpath
         is_updated = self._is_set("update_snapshots")
-        kinds = {_GONE} if is_updated else set()
+        accepted = self.config.stash.get(accepted_key, set())
+        kinds = {_GONE} if is_updated or UNUSED in accepted else set()
         pruned = 0
         if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
@@ -254,9 +262,16 @@ class UnusedSnapshots:
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
+        if accepted:
+            from pytest_chatprompt.snapshots.unused import snapshots_by_data  # noqa: PLC0415
+
+            # A renamed case has a new snapshot in place of its old one.
+            gone = (path for path, kind in unused.items() if kind is _GONE)
+            removable |= {path for path in gone if accepted & snapshots_by_data([path]).keys()}
         removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}
+        self._has_removed = bool(removed or removal.moved)
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
@@ -288,7 +303,8 @@ class UnusedSnapshots:
         gone = sum(kind is _GONE for kind in unused.values())
         yield from self._listed(unused, _GONE, "unused")
         if gone:
-            yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
+            option = f"--chatprompt-accept={UNUSED}" if self._options.refused_update else _UPDATE
+            yield f"To remove {_pronoun(gone)}: {repeated(words, option)}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
         left = sum(kind is not _GONE and not holds_conflict(path) for path, kind in unused.items())

@@ -59,15 +59,27 @@ def ids(run: Run) -> list[str]:
     return [change["id"] for change in report(run)["changes"]]
 
 
+def accept_all(run: Run, *arguments: str) -> None:
+    """Accept each id of the run, then those that only a further run knows."""
+    for _ in range(3):
+        data = report(run, *arguments)
+        told = [*(change["id"] for change in data["changes"])]
+        states = [result["snapshot"]["state"] for result in data["results"] if result["snapshot"]]
+        told += ["new"] * ("new" in states) + ["unused"] * any(uses["unused"] for uses in data["snapshots"])
+        for change_id in told:
+            run(*arguments, "--chatprompt-accept", change_id)
+
+
 def updated(run: Run) -> dict[str, bytes]:
     """The tree that `--snapshot-update` writes; the tree stays as it was."""
     before = tree(run)
     run.update()
     after = tree(run)
-    for name, content in before.items():
-        (run.path / name).write_bytes(content)
     for name in after.keys() - before.keys():
         (run.path / name).unlink()
+    for name, content in before.items():
+        (run.path / name).parent.mkdir(exist_ok=True)
+        (run.path / name).write_bytes(content)
     return after
 
 
@@ -217,10 +229,97 @@ def test_new_snapshots_are_accepted_without_the_changes_of_others(shop: Run) -> 
     assert all(content == before.get(name, wanted[name]) for name, content in after.items())
 
 
-def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run) -> None:
+GONE = """
+guideline_patterns: ["*.md"]
+evalcases:
+  - id: kept
+    input_messages: [{role: user, content: kept}]
+  - id: gone
+    provider: [openai, gemini]
+    input_messages: [{role: user, content: gone}]
+  - id: old name
+    input_messages: [{role: user, content: renamed}]
+"""
+LEFT = GONE.replace("old name", "new name").replace("id: gone", "id: other").replace("content: gone", "content: other")
+RECORDED = """
+version: 1
+exchanges:
+- request:
+    endpoint: POST /chat/completions
+    sha256: {sha256}
+    body: {{}}
+  reply: {{}}
+"""
+
+
+@pytest.fixture
+def renamed(shop: Run) -> Run:
+    """The project, in which cases were also added, removed and renamed."""
+    shop.write({"c.eval.yaml": GONE})
+    shop("--chatprompt-accept", "new")
+    return shop
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_all_ids_together_give_what_an_update_leaves(renamed: Run, workers: list[str]) -> None:
+    assert len(tree(renamed)) == 8
+    renamed.write({"c.eval.yaml": LEFT})
+    wanted = updated(renamed)
+    accept_all(renamed, *workers)
+    assert tree(renamed) == wanted
+    assert renamed().ret == 0
+
+
+def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": GONE.replace("old name", "new name")})
+    wanted = updated(renamed)
+    before = tree(renamed)
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "new")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 3, "accepted": 1})
+    removed = "1 eval snapshot removed: the case or the provider is no longer defined."
+    assert [line for line in result.outlines if "eval snapshot removed" in line] == [removed]
+    assert "  __snapshots__/c.eval/old name[openai].yaml" in result.outlines
+    old, new = (f"__snapshots__/c.eval/{name} name[openai].yaml" for name in ("old", "new"))
+    assert tree(renamed) == {name.replace(old, new): content for name, content in before.items()}
+    assert tree(renamed).keys() == wanted.keys()
+
+
+def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": LEFT.replace("new name", "old name")})
+    names = tree(renamed).keys()
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "new")
+    assert result.ret == 1
+    assert "2 eval snapshots unused: the case or the provider is no longer defined." in result.outlines
+    assert tree(renamed).keys() > names
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "unused")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
+    assert "2 eval snapshots removed: the case or the provider is no longer defined." in result.outlines
+    assert not [name for name in tree(renamed) if "gone" in name]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["-x"], ["-k", "kept"]])
+def test_nothing_is_removed_where_nothing_is_known_to_be_gone(renamed: Run, arguments: list[str]) -> None:
+    names = tree(renamed).keys()
+    renamed.write({"c.eval.yaml": LEFT if arguments[:1] in (["-x"], ["-k"]) else GONE})
+    result = renamed("c.eval.yaml", *arguments, "--chatprompt-accept", "unused")
+    assert result.ret in (1, 2)
+    problem = "--chatprompt-accept unused: nothing is removed, as no case is known to be gone."
+    assert problem in result.outlines
+    assert tree(renamed).keys() == names
+
+
+def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": LEFT})
+    names = tree(renamed).keys()
+    renamed("--chatprompt-accept", "0bad", "--chatprompt-accept", "unused")
+    assert tree(renamed).keys() == names
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run, workers: list[str]) -> None:
     (first, _) = ids(shop)
     before = tree(shop)
-    shop("-x", "--chatprompt-accept", first)
+    shop(*workers, "-x", "--chatprompt-accept", first)
     after = tree(shop)
     assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
     assert shop("--chatprompt-accept", first).ret == 1
