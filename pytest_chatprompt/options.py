@@ -118,8 +118,6 @@ collected_key: Final = pytest.StashKey[list[Collected]]()
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
-# The hashes of new snapshots that a run has accepted, and `UNUSED` if it has accepted that.
-accepted_key: Final = pytest.StashKey[set[str]]()
 # Whether the run has a terminal.
 terminal_key: Final = pytest.StashKey[bool]()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.options import NEW, UNUSED, accepted_key
+from pytest_chatprompt.options import NEW, UNUSED
 from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.reports.terminal_hooks import failed_results, shortened
@@ -121,14 +121,11 @@ class AcceptanceHooks:
         """Accept when the tests have ended, also before the last one, and let the run pass if nothing is left."""
         try:
             result = yield
-        except KeyboardInterrupt as interruption:
+        except (KeyboardInterrupt, session.Failed) as end:
             # Pytest and pytest-xdist have subclasses of their own for runs that end early.
-            if type(interruption) is not KeyboardInterrupt:
+            if type(end) is not KeyboardInterrupt:
                 self._accept(session)
-            raise
-        except session.Failed:
-            self._accept(session)
-            if session.testsfailed:
+            if session.testsfailed or not session.shouldfail:
                 raise
             return True
         self._accept(session)
@@ -146,7 +143,6 @@ class AcceptanceHooks:
             for change_id in dict.fromkeys(meant for (meant,) in found.values()):
                 self._accept_change(acceptance, change_id)
             _settle(session, reporter, differing, acceptance.results)
-            session.config.stash[accepted_key].update({UNUSED}.intersection(self._ids))
         session.testsfailed += bool(self._problems)
 
     def _accept_change(self, acceptance: Acceptance, change_id: str) -> None:
@@ -198,9 +194,12 @@ def _settle(
     for name in ("failed", "error"):
         kept = [report for report in reporter.stats.pop(name, ()) if report not in moved]
         reporter.stats.update({name: kept} if kept else {})
-    new = [before for _, before in differing if before.snapshot is not None and before.snapshot.state == "new"]
-    hashes = {before.snapshot.sent_sha256 for before in new if results[before.node_id] is not before}
-    session.config.stash[accepted_key] = hashes
+    unused: Any = session.config.pluginmanager.get_plugin("chatprompt-unused-snapshots")
+    if unused is not None:
+        left = {report.nodeid for name in ("failed", "error") for report in reporter.stats.get(name, ())}
+        snapshots = [before.snapshot for _, before in differing if results[before.node_id] is not before]
+        new = {each.sent_sha256 for each in snapshots if each is not None and each.state == "new"}
+        unused.accept({report.nodeid for report in accepted} - left, new)
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.

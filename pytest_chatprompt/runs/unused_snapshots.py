@@ -17,7 +17,6 @@ import pytest
 from pytest_chatprompt.options import (
     OWN_CODE_FIXTURES,
     UNUSED,
-    accepted_key,
     collected_key,
     crashed_key,
     options_key,
@@ -112,6 +111,7 @@ class UnusedSnapshots:
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _lines: list[str] = field(default_factory=list)
+    _accepted: set[str] = field(default_factory=set)
     _has_removed: bool = False
 
     def __post_init__(self) -> None:
@@ -150,6 +150,12 @@ class UnusedSnapshots:
         self.facts.sent |= uses.get("sent", {})
         if "replayed" in uses:
             self.facts.replayed.setdefault(report.nodeid, {}).update(uses["replayed"])
+
+    def accept(self, tests: Iterable[str], new: Iterable[str]) -> None:
+        """Count tests as passed whose snapshots the run has accepted; `new` are the hashes of new ones."""
+        self.facts.passed |= {*tests}
+        self.facts.not_passed -= {*tests}
+        self._accepted = {*new, *{UNUSED}.intersection(self._options.accept)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -228,8 +234,7 @@ class UnusedSnapshots:
             for path in self._unused_of(uses):
                 unused[path] = _GONE if path in uses.gone else _RECORDING if is_recording(path) else _SNAPSHOT
         is_updated = self._is_set("update_snapshots")
-        removes = is_updated or self._options.remove_unused or self.config.stash.get(accepted_key, None)
-        if removes and not self._is_set("no_cleanup"):
+        if (is_updated or self._options.remove_unused or self._accepted) and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, has_passed=session.exitstatus == pytest.ExitCode.OK)
         if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
@@ -242,12 +247,15 @@ class UnusedSnapshots:
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, has_passed: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
         # Runs that remove nothing need not read any recording.
-        from pytest_chatprompt.snapshots.unused import remove_unused, snapshot_folders_below  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused import (  # noqa: PLC0415
+            remove_unused,
+            snapshot_folders_below,
+            snapshots_by_data,
+        )
 
         root = self.config.rootpath
         is_updated = self._is_set("update_snapshots")
-        accepted = self.config.stash.get(accepted_key, set())
-        kinds = {_GONE} if is_updated or UNUSED in accepted else set()
+        kinds = {_GONE} if is_updated or UNUSED in self._accepted else set()
         pruned = 0
         if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
@@ -262,12 +270,9 @@ class UnusedSnapshots:
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
-        if accepted:
-            from pytest_chatprompt.snapshots.unused import snapshots_by_data  # noqa: PLC0415
-
-            # A renamed case has a new snapshot in place of its old one.
-            gone = (path for path, kind in unused.items() if kind is _GONE)
-            removable |= {path for path in gone if accepted & snapshots_by_data([path]).keys()}
+        # A renamed case has a new snapshot in place of its old one.
+        gone = (path for path, kind in unused.items() if kind is _GONE and self._accepted)
+        removable |= {path for path in gone if self._accepted & snapshots_by_data([path]).keys()}
         removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}

@@ -324,8 +324,8 @@ def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run, worker
     assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
     assert shop("--chatprompt-accept", first).ret == 1
     (second,) = ids(shop)
-    result = shop("-x", "--chatprompt-accept", second)
-    assert result.parseoutcomes() == {"accepted": 1}
+    result = shop(*workers, "-x", "--chatprompt-accept", second)
+    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 1})
 
 
 def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
