@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.wording import count
 from tests.runs.conftest import HELLO, Run
 
 EVALS = """
@@ -336,6 +337,51 @@ def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
     for change in report(shop)["changes"]:
         shop("--chatprompt-accept", change["id"])
     assert tree(shop) == wanted
+
+
+KILLED = """
+import os
+import pathlib
+import signal
+
+replace = pathlib.Path.replace
+left = [{left}]
+
+def kill(self, target):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    return replace(self, target)
+
+pathlib.Path.replace = kill
+"""
+
+
+@pytest.mark.parametrize("left", [0, 13, 25])
+def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_the_rest(run: Run, left: int) -> None:
+    case = "  - id: c{}\n    input_messages: [{{role: user, content: [{{type: text, value: c{}}}, {{type: file, value: a.md}}, {{type: file, value: b.md}}]}}]\n"
+    cases = "".join(case.format(number, number) for number in range(26))
+    run.write({"a.eval.yaml": f"evalcases:\n{cases}", "a.md": A, "b.md": B})
+    run.update()
+    run.write(CHANGED)
+    wanted, before = updated(run), tree(run)
+    first, second = ids(run)
+    run.write({"conftest.py": KILLED.format(left=left)})
+    assert run.start("--chatprompt-accept", first).wait(60) == -9
+    (run.path / "conftest.py").unlink()
+    killed = {name: content for name, content in tree(run).items() if "/." not in name}
+    assert killed.keys() == before.keys()
+    assert sum(killed[name] != before[name] for name in before) == left
+    result = run()
+    output = result.stdout.str()
+    assert result.parseoutcomes() == {"failed": 26}
+    assert f"change {first}: {count(26 - left, 'snapshot')}" in output
+    assert f"change {second}: 26 snapshots" in output
+    assert "unused" not in output
+    for change_id in (first, second):
+        run("--chatprompt-accept", change_id)
+    assert {name: content for name, content in tree(run).items() if "/." not in name} == wanted
+    assert run().ret == 0
 
 
 FAILING = """
