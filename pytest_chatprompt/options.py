@@ -251,7 +251,7 @@ class Options:
             excluded = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
             _check_alone(config, "--chatprompt-accept writes only what it names", excluded)
         self.refused_update = _refused_update(config)
-        self.keeps_results = self.show or bool(self.reports or self.accept)
+        self.keeps_results = self.show or bool(self.reports or self.accept or self.refused_update)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
         self.guideline_patterns = tuple(patterns) if patterns else None

@@ -12,8 +12,9 @@ import pytest
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import NEW, UNUSED
 from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
+from pytest_chatprompt.reports.run_hooks import result_of
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.reports.terminal_hooks import failed_results, shortened
+from pytest_chatprompt.reports.terminal_hooks import shortened
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 from pytest_chatprompt.results.texts import summary_line
 from pytest_chatprompt.snapshots.diff import accept_change, compare_snapshots
@@ -115,6 +116,15 @@ class AcceptanceHooks:
         self._ids = ids
         self._lines: list[str] = []
         self._problems: list[str] = []
+        self._differing: dict[str, tuple[Any, CaseResult]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what differs in the last run of a test, also if it does not fail for that; of its subtests the last."""
+        if report.when == "setup":
+            self._differing.pop(report.nodeid, None)
+        result = result_of(report)
+        if result is not None and result.differs:
+            self._differing[result.node_id] = report, result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -135,7 +145,7 @@ class AcceptanceHooks:
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
             return
-        differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
+        differing = [*self._differing.values()]
         acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         found = {asked: acceptance.find(asked) for asked in self._ids if asked != UNUSED}
         self._problems = [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
@@ -184,23 +194,32 @@ def _settle(
         vars(report)["chatprompt_result"] = json.dumps(result.as_data())
         if plugin is not None:
             plugin.replace(before, result)
-        if result.outcome == "passed":
+        if result.outcome == "passed" != before.outcome:
             accepted.append(report)
         elif result.differs and result is not before:
             if result.error is not None and result.error != before.error:
                 report.longrepr.reprcrash.message = result.error.message
             report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
-    moved = set(accepted)
+    # Reports of subtests have no hash. The test itself has passed, but for them.
+    moved = set(map(id, accepted))
+    tests = {report.nodeid for report in accepted}
+    failed = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    tests -= {report.nodeid for report in failed if id(report) not in moved and not _has_passed(report)}
     for name in ("failed", "error"):
-        kept = [report for report in reporter.stats.pop(name, ()) if report not in moved]
+        reports = reporter.stats.pop(name, ())
+        kept = [each for each in reports if id(each) not in moved and each.nodeid not in tests]
         reporter.stats.update({name: kept} if kept else {})
     unused: Any = session.config.pluginmanager.get_plugin("chatprompt-unused-snapshots")
     if unused is not None:
-        left = {report.nodeid for name in ("failed", "error") for report in reporter.stats.get(name, ())}
         snapshots = [before.snapshot for _, before in differing if results[before.node_id] is not before]
         new = {each.sent_sha256 for each in snapshots if each is not None and each.state == "new"}
-        unused.accept({report.nodeid for report in accepted} - left, new)
+        unused.accept(tests, new)
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.
         reporter._add_stats("accepted", accepted)
+
+
+def _has_passed(report: Any) -> bool:
+    result = result_of(report)
+    return result is not None and result.outcome == "passed"

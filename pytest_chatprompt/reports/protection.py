@@ -7,12 +7,11 @@ import pytest
 from pytest_chatprompt.options import ALLOW_UPDATE
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.run_hooks import run_results
+from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.reports.terminal_hooks import failed_results
 
 
-class RefusedUpdate:
+class RefusedUpdate(CollectedResults):
     """Fails a run that was to write snapshots in a protected project, and has only compared.
 
     Args:
@@ -20,6 +19,7 @@ class RefusedUpdate:
     """
 
     def __init__(self, option: str) -> None:
+        super().__init__()
         self._option = option
 
     @pytest.hookimpl(trylast=True)
@@ -31,7 +31,7 @@ class RefusedUpdate:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Say why, and what to do."""
-        results = [result for _, result in failed_results(terminalreporter) if result.differs]
+        results = [result for result in self.results.values() if result.differs]
         ids = Acceptance(results, config.rootpath).changes
         command = accept_all(run_results(config, results), results, "ID")
         for line in (

@@ -384,6 +384,57 @@ def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_
     assert run().ret == 0
 
 
+SUBTESTS = """
+def test_it(subtests, eval_snapshot):
+    for name in "abc":
+        with subtests.test(name):
+            assert {"question": f"TEXT {name}"} == eval_snapshot(name=name)
+"""
+
+
+def test_subtests_are_accepted_one_by_one(run: Run) -> None:
+    run.write({"test_it.py": SUBTESTS.replace("TEXT", "old")})
+    run.update()
+    run.write({"test_it.py": SUBTESTS.replace("TEXT", "new")})
+    wanted = updated(run)
+    for left in ("c", "b", "a"):
+        (change,) = ids(run)
+        result = run("--chatprompt-accept", change)
+        assert (result.ret, result.parseoutcomes().get("failed", 0)) == {"a": (0, 0), "b": (1, 2), "c": (1, 3)}[left]
+        assert f"accepted change {change} in 1 snapshot" in result.outlines
+        assert run.snapshot(f"__snapshots__/test_it/test_it[{left}].yaml") == {"question": f"new {left}"}
+    assert tree(run) == wanted
+    assert run().ret == 0
+
+
+NOT_FAILING = """
+import pytest
+
+@pytest.mark.xfail
+def test_expected(eval_snapshot):
+    assert {"question": "TEXT"} == eval_snapshot
+
+def test_goes_on(eval_snapshot):
+    is_same = {"question": "TEXT"} == eval_snapshot
+
+def test_caught(eval_snapshot):
+    with pytest.raises(AssertionError):
+        assert {"question": "TEXT"} == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_what_differs_in_tests_that_do_not_fail_is_accepted_too(run: Run, workers: list[str]) -> None:
+    run.write({"test_it.py": NOT_FAILING.replace("TEXT", "old")})
+    run("--snapshot-update")
+    run.write({"test_it.py": NOT_FAILING.replace("TEXT", "new")})
+    (change,) = ids(run)
+    result = run(*workers, "--chatprompt-accept", change)
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 2, "xfailed": 1})
+    assert f"accepted change {change} in 3 snapshots" in result.outlines
+    assert [run.snapshot(name) for name in run.snapshots()] == [{"question": "new"}] * 3
+
+
 FAILING = """
 import pytest
 
