@@ -123,7 +123,10 @@ class AcceptanceHooks:
         if report.when == "setup":
             self._differing.pop(report.nodeid, None)
         result = result_of(report)
-        if result is not None and result.differs:
+        if result is None or not result.differs:
+            return
+        # With subtests, a test has passed before them.
+        if result.outcome != "passed" or report.nodeid not in self._differing:
             self._differing[result.node_id] = report, result
 
     @pytest.hookimpl(wrapper=True)

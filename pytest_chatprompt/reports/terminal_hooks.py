@@ -41,13 +41,13 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
     """The reports of failed tests that differ from a snapshot, each with its result, in the order of pytest.
 
-    Of a test with several, as those with subtests are, it is the last.
+    Of a test with subtests, which itself has passed, it is the last of these.
     """
     found: dict[str, tuple[Any, CaseResult]] = {}
     for name in ("error", "failed"):
         for report in reporter.stats.get(name, ()):
             result = result_of(report)
-            if result is not None and result.differs:
+            if result is not None and result.differs and result.outcome != "passed":
                 found.pop(result.node_id, None)
                 found[result.node_id] = report, result
     return [*found.values()]

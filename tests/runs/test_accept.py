@@ -402,6 +402,7 @@ def test_subtests_are_accepted_one_by_one(run: Run) -> None:
         result = run("--chatprompt-accept", change)
         assert (result.ret, result.parseoutcomes().get("failed", 0)) == {"a": (0, 0), "b": (1, 2), "c": (1, 3)}[left]
         assert f"accepted change {change} in 1 snapshot" in result.outlines
+        assert f"old {left}" not in result.stdout.str()
         assert run.snapshot(f"__snapshots__/test_it/test_it[{left}].yaml") == {"question": f"new {left}"}
     assert tree(run) == wanted
     assert run().ret == 0
