@@ -88,18 +88,14 @@ def test_a_variable_allows_it(shop: Run, value: str, is_allowed: bool, monkeypat
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
 def test_nothing_is_removed_and_no_recording_moves(shop: Run, workers: list[str]) -> None:
-    shop.write(
-        {
-            "a.eval.yaml": HELLO.replace("id: hello", "id: bye"),
-            **{name: EVALS[name] for name in EVALS if name != "a.eval.yaml"},
-        }
-    )
+    shop.write(EVALS | {"a.eval.yaml": HELLO.replace("id: hello", "id: bye")})
     shop.write({"__snapshots__/a.eval/hello[openai].recording.yaml": "exchanges: []\n"})
-    shop("--chatprompt-accept", "new")
     before = tree(shop)
     result = shop(*workers, "--snapshot-update")
     assert result.ret == 1
     assert "1 eval snapshot unused: the case or the provider is no longer defined." in result.outlines
+    command = shlex.join(["pytest", "-p", "no:cacheprovider", *workers, "--chatprompt-accept=unused"])
+    assert f"To remove it: {command}" in result.outlines
     assert tree(shop) == before
 
 
