@@ -127,6 +127,7 @@ ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
 # The ids of all snapshots that do not exist yet, and of those whose case is gone.
 NEW: Final = "new"
 UNUSED: Final = "unused"
+NOTHING_UNUSED: Final = f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone."
 # How it is called for the workers of pytest-xdist.
 REFUSED_UPDATE: Final = "chatprompt_refused_update"
 _FLAG: Final = {"action": "store_true"}

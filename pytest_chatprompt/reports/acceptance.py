@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.options import NEW, UNUSED
+from pytest_chatprompt.options import NEW, NOTHING_UNUSED, UNUSED
 from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
 from pytest_chatprompt.reports.run_hooks import result_of
 from pytest_chatprompt.reports.terminal import write_line
@@ -27,6 +27,9 @@ from pytest_chatprompt.snapshots.files import (
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
+
+# The plugin that removes unused snapshots, in runs that have eval files or tests with snapshots.
+_UNUSED_SNAPSHOTS: Final = "chatprompt-unused-snapshots"
 
 
 class Acceptance:
@@ -156,6 +159,8 @@ class AcceptanceHooks:
             for change_id in dict.fromkeys(meant for (meant,) in found.values()):
                 self._accept_change(acceptance, change_id)
             _settle(session, reporter, differing, acceptance.results)
+        if UNUSED in self._ids and not session.config.pluginmanager.hasplugin(_UNUSED_SNAPSHOTS):
+            self._problems.append(NOTHING_UNUSED)
         session.testsfailed += bool(self._problems)
 
     def _accept_change(self, acceptance: Acceptance, change_id: str) -> None:
@@ -212,7 +217,7 @@ def _settle(
         reports = reporter.stats.pop(name, ())
         kept = [each for each in reports if id(each) not in moved and each.nodeid not in tests]
         reporter.stats.update({name: kept} if kept else {})
-    unused: Any = session.config.pluginmanager.get_plugin("chatprompt-unused-snapshots")
+    unused: Any = session.config.pluginmanager.get_plugin(_UNUSED_SNAPSHOTS)
     if unused is not None:
         snapshots = [before.snapshot for _, before in differing if results[before.node_id] is not before]
         new = {each.sent_sha256 for each in snapshots if each is not None and each.state == "new"}

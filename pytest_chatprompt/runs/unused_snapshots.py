@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pytest_chatprompt.options import (
+    NOTHING_UNUSED,
     OWN_CODE_FIXTURES,
     UNUSED,
     collected_key,
@@ -189,7 +190,7 @@ class UnusedSnapshots:
             if self._options.reports:
                 self._keep_for_reports()
         if UNUSED in self._options.accept and not self._has_removed and not hasattr(self.config, "workeroutput"):
-            self._lines.append(f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone.")
+            self._lines.append(NOTHING_UNUSED)
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def _note_uses(self, session: pytest.Session) -> None:

@@ -198,6 +198,14 @@ def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
     )
 
 
+def test_a_run_that_is_interrupted_accepts_nothing(shop: Run) -> None:
+    before = tree(shop)
+    first, _ = ids(shop)
+    shop.write({"test_z.py": "def test_z(): raise KeyboardInterrupt"})
+    assert shop("--chatprompt-accept", first).ret == pytest.ExitCode.INTERRUPTED
+    assert tree(shop) == before
+
+
 def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
     first, _ = ids(shop)
@@ -307,6 +315,13 @@ def test_nothing_is_removed_where_nothing_is_known_to_be_gone(renamed: Run, argu
     problem = "--chatprompt-accept unused: nothing is removed, as no case is known to be gone."
     assert problem in result.outlines
     assert tree(renamed).keys() == names
+
+
+def test_a_run_without_snapshots_has_nothing_to_remove(run: Run) -> None:
+    run.write({"test_it.py": "def test_it(): pass"})
+    result = run("--chatprompt-accept", "unused")
+    assert result.ret == 1
+    assert "--chatprompt-accept unused: nothing is removed, as no case is known to be gone." in result.outlines
 
 
 def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> None:
