@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -90,8 +91,10 @@ DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 SCHEMA_NAME: Final = "eval.schema.json"
 # What ordinary tests ask for that have snapshots or recordings.
 OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
+# Syrupy's, for all snapshots or for new ones.
+UPDATING: Final = ("--snapshot-update", "--snapshot-update-new-only")
 # What a run does only on the word of the snapshots on disk.
-_WRITING: Final = ("--snapshot-update", "--chatprompt-remove-unused")
+_WRITING: Final = (*UPDATING, "--chatprompt-remove-unused")
 _ACTIONS: Final = (*_WRITING, "--chatprompt-live", "--chatprompt-replay")
 _HOST: Final = (
     r"[^/:@\s]+|[\da-fA-F:]+",
@@ -118,6 +121,14 @@ snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 crashed_key: Final = pytest.StashKey[bool]()
 
 
+# The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
+ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
+# The ids of all snapshots that do not exist yet, and of those whose case is gone.
+NEW: Final = "new"
+UNUSED: Final = "unused"
+NOTHING_UNUSED: Final = f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone."
+# How it is called for the workers of pytest-xdist.
+REFUSED_UPDATE: Final = "chatprompt_refused_update"
 _FLAG: Final = {"action": "store_true"}
 _REVIEW: Final = {"action": "store_const", "dest": "chatprompt_review"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
@@ -136,7 +147,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     (
         "accept",
         {"metavar": "ID", "action": "append", "default": []},
-        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots; may be repeated",
+        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots, or remove `unused` "
+        "ones; may be repeated",
     ),
     # A whole option for each value, since argparse would take a path that follows for the value.
     (
@@ -164,6 +176,7 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("allowed_secrets", "linelist", [], "regular expressions of texts that are not secrets, and may be in snapshots"),
     ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
     ("placeholders", "args", None, _PLACEHOLDERS),
+    ("protect", "bool", False, f"refuse --snapshot-update without a terminal, unless {ALLOW_UPDATE} is set"),
 )
 
 
@@ -201,6 +214,7 @@ class Options:
         show: whether the run prints what is sent, and compares nothing.
         accept: the ids of changes to write into their snapshots.
         review: where it is asked which changes to write: `terminal`, `browser`; `None` for nowhere.
+        refused_update: the option that would write snapshots, if the project is protected from it; else `""`.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
@@ -251,7 +265,8 @@ class Options:
             _check_alone(config, "--chatprompt-review writes only what you accept", (*others, "--chatprompt-accept"))
         if self.review == "terminal" and not hasattr(config, "workerinput"):
             _check_terminal(config)
-        self.keeps_results = self.show or bool(self.reports or self.accept or self.review)
+        self.refused_update = _refused_update(config)
+        self.keeps_results = self.show or bool(self.reports or self.accept or self.review or self.refused_update)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
         self.guideline_patterns = tuple(patterns) if patterns else None
@@ -274,10 +289,15 @@ def open_input(config: pytest.Config) -> None:
         capture.suspend_global_capture(in_=True)
 
 
+def _has_terminal(config: pytest.Config) -> bool:
+    """Whether somebody sees what the run prints, and can answer."""
+    open_input(config)
+    return config.pluginmanager.hasplugin("terminal") and sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _check_terminal(config: pytest.Config) -> None:
     """Refuse to ask where nobody can answer."""
-    open_input(config)
-    if not (config.pluginmanager.hasplugin("terminal") and sys.stdin.isatty() and sys.stdout.isatty()):
+    if not _has_terminal(config):
         raise pytest.UsageError(
             "--chatprompt-review asks in a terminal, and there is none: accept changes by their ids, with "
             "--chatprompt-accept ID"
@@ -289,6 +309,21 @@ def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> Non
     for option in others:
         if config.getoption(option, False):
             raise pytest.UsageError(f"{text}: remove {option}")
+
+
+def _refused_update(config: pytest.Config) -> str:
+    """The option that would write snapshots which nobody sees in a protected project; `""` if they may be written."""
+    try:
+        protects = config.getini("chatprompt_protect")
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"chatprompt_protect must be true or false: {error}") from None
+    if hasattr(config, "workerinput"):
+        # The controller of pytest-xdist has the terminal.
+        return str(config.workerinput[REFUSED_UPDATE])
+    asked = [option for option in UPDATING if config.getoption(option, False)]
+    if not (asked and protects) or os.environ.get(ALLOW_UPDATE) or _has_terminal(config):
+        return ""
+    return asked[0]
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

@@ -13,9 +13,11 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.options import NEW, NOTHING_UNUSED, UNUSED
 from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
+from pytest_chatprompt.reports.run_hooks import result_of
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.reports.terminal_hooks import failed_results, shortened
+from pytest_chatprompt.reports.terminal_hooks import shortened
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 from pytest_chatprompt.results.texts import summary_line
 from pytest_chatprompt.snapshots.diff import accept_change, compare_snapshots
@@ -29,8 +31,8 @@ from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
 
-# The id of all snapshots that do not exist yet.
-NEW: Final = "new"
+# The plugin that removes unused snapshots, in runs that have eval files or tests with snapshots.
+_UNUSED_SNAPSHOTS: Final = "chatprompt-unused-snapshots"
 
 
 class Acceptance:
@@ -136,6 +138,18 @@ class AcceptanceHooks:
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
         self._acceptance = Acceptance([], Path())
+        self._differing: dict[str, tuple[Any, CaseResult]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what differs in the last run of a test, also if it does not fail for that; of its subtests the last."""
+        if report.when == "setup":
+            self._differing.pop(report.nodeid, None)
+        result = result_of(report)
+        if result is None or not result.differs:
+            return
+        # With subtests, a test has passed before them.
+        if result.outcome != "passed" or report.nodeid not in self._differing:
+            self._differing[result.node_id] = report, result
 
     # Outermost: pytest writes the end of its progress first.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -143,14 +157,11 @@ class AcceptanceHooks:
         """Accept when the tests have ended, also before the last one, and let the run pass if nothing is left."""
         try:
             result = yield
-        except KeyboardInterrupt as interruption:
+        except (KeyboardInterrupt, session.Failed) as end:
             # Pytest and pytest-xdist have subclasses of their own for runs that end early.
-            if type(interruption) is not KeyboardInterrupt:
+            if type(end) is not KeyboardInterrupt:
                 self._accept(session)
-            raise
-        except session.Failed:
-            self._accept(session)
-            if session.testsfailed:
+            if session.testsfailed or not session.shouldfail:
                 raise
             return True
         self._accept(session)
@@ -160,7 +171,7 @@ class AcceptanceHooks:
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
             return
-        differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
+        differing = [*self._differing.values()]
         self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         self._decide(self._acceptance, session.config)
         _settle(session, reporter, differing, self._acceptance.results)
@@ -178,12 +189,14 @@ class AcceptanceHooks:
 def accept_ids(ids: Sequence[str]) -> Decide:
     """Accept the changes that the command line names; nothing if one of the ids says not which."""
 
-    def decide(acceptance: Acceptance, _: pytest.Config) -> None:
-        found = {asked: acceptance.find(asked) for asked in ids}
+    def decide(acceptance: Acceptance, config: pytest.Config) -> None:
+        found = {asked: acceptance.find(asked) for asked in ids if asked != UNUSED}
         acceptance.problems += [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
         if not acceptance.problems:
             for change_id in dict.fromkeys(meant for (meant,) in found.values()):
                 acceptance.accept(change_id)
+        if UNUSED in ids and not config.pluginmanager.hasplugin(_UNUSED_SNAPSHOTS):
+            acceptance.problems.append(NOTHING_UNUSED)
 
     return decide
 
@@ -209,17 +222,32 @@ def _settle(
         vars(report)["chatprompt_result"] = json.dumps(result.as_data())
         if plugin is not None:
             plugin.replace(before, result)
-        if result.outcome == "passed":
+        if result.outcome == "passed" != before.outcome:
             accepted.append(report)
         elif result.differs and result is not before:
             if result.error is not None and result.error != before.error:
                 report.longrepr.reprcrash.message = result.error.message
             report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
-    moved = set(accepted)
+    # Reports of subtests have no hash. The test itself has passed, but for them.
+    moved = set(map(id, accepted))
+    tests = {report.nodeid for report in accepted}
+    failed = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    tests -= {report.nodeid for report in failed if id(report) not in moved and not _has_passed(report)}
     for name in ("failed", "error"):
-        kept = [report for report in reporter.stats.pop(name, ()) if report not in moved]
+        reports = reporter.stats.pop(name, ())
+        kept = [each for each in reports if id(each) not in moved and each.nodeid not in tests]
         reporter.stats.update({name: kept} if kept else {})
+    unused: Any = session.config.pluginmanager.get_plugin(_UNUSED_SNAPSHOTS)
+    if unused is not None:
+        snapshots = [before.snapshot for _, before in differing if results[before.node_id] is not before]
+        new = {each.sent_sha256 for each in snapshots if each is not None and each.state == "new"}
+        unused.accept(tests, new)
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.
         reporter._add_stats("accepted", accepted)
+
+
+def _has_passed(report: Any) -> bool:
+    result = result_of(report)
+    return result is not None and result.outcome == "passed"

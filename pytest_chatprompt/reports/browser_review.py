@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.reports.acceptance import NEW, Acceptance
+from pytest_chatprompt.options import NEW
+from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import write_line

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from pytest_chatprompt.options import UPDATING
+
 if TYPE_CHECKING:
     from pytest_chatprompt.results.records import CaseResult, RunResults
 
@@ -27,7 +29,7 @@ def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = 
     if run.shards:
         # No one command has selected what they ran.
         return accept(run, results, change_id)
-    words = [word for word in without_report(run.command) if word != _ACCEPTING]
+    words = [word for word in without_report(run.command) if word not in UPDATING]
     if all(result.case_id is not None for result in results):
         words = [word for word in words if word not in _SENDING_OPTIONS]
     return shlex.join(["pytest", *words, *_accepting(change_id)])
@@ -50,7 +52,7 @@ def accept(run: RunResults, results: Sequence[CaseResult], change_id: str = "") 
 
 def repeated(words: Iterable[str], option: str) -> str:
     """The command that repeats a run offline with an option, and accepts nothing unless the option does."""
-    kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, _ACCEPTING)]
+    kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, *UPDATING)]
     return shlex.join(["pytest", *(word for word in kept if word != option), option])
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import open_input
-from pytest_chatprompt.reports.acceptance import NEW, Acceptance
+from pytest_chatprompt.options import NEW, open_input
+from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_title
 from pytest_chatprompt.results.records import CaseResult
