@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -91,8 +93,10 @@ DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 SCHEMA_NAME: Final = "eval.schema.json"
 # What ordinary tests ask for that have snapshots or recordings.
 OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
+# Syrupy's, for all snapshots or for new ones.
+UPDATING: Final = ("--snapshot-update", "--snapshot-update-new-only")
 # What a run does only on the word of the snapshots on disk.
-_WRITING: Final = ("--snapshot-update", "--chatprompt-remove-unused")
+_WRITING: Final = (*UPDATING, "--chatprompt-remove-unused")
 _ACTIONS: Final = (*_WRITING, "--chatprompt-live", "--chatprompt-replay")
 _HOST: Final = (
     r"[^/:@\s]+|[\da-fA-F:]+",
@@ -119,7 +123,16 @@ snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 crashed_key: Final = pytest.StashKey[bool]()
 
 
+# The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
+ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
+# The ids of all snapshots that do not exist yet, and of those whose case is gone.
+NEW: Final = "new"
+UNUSED: Final = "unused"
+NOTHING_UNUSED: Final = f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone."
+# How it is called for the workers of pytest-xdist.
+REFUSED_UPDATE: Final = "chatprompt_refused_update"
 _FLAG: Final = {"action": "store_true"}
+_REVIEW: Final = {"action": "store_const", "dest": "chatprompt_review"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("provider", {"metavar": "NAME"}, "send every case through this provider instead of the one in its file"),
@@ -142,8 +155,16 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     (
         "accept",
         {"metavar": "ID", "action": "append", "default": []},
-        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots; may be repeated",
+        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots, or remove `unused` "
+        "ones; may be repeated",
     ),
+    # A whole option for each value, since argparse would take a path that follows for the value.
+    (
+        "review",
+        _REVIEW | {"const": "terminal"},
+        "ask in the terminal after the tests, change by change, what to accept",
+    ),
+    ("review=browser", _REVIEW | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
     (
         "report",
         {"metavar": "PATH", "action": "append", "default": []},
@@ -163,6 +184,7 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("allowed_secrets", "linelist", [], "regular expressions of texts that are not secrets, and may be in snapshots"),
     ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
     ("placeholders", "args", None, _PLACEHOLDERS),
+    ("protect", "bool", False, f"refuse --snapshot-update without a terminal, unless {ALLOW_UPDATE} is set"),
 )
 
 
@@ -170,7 +192,8 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("chatprompt", "evals of chat prompts")
     for name, settings, text in _OPTIONS:
-        group.addoption(f"--chatprompt-{name}", dest=f"chatprompt_{name.replace('-', '_')}", help=text, **settings)
+        declared = {"dest": f"chatprompt_{name.replace('-', '_')}", "help": text, **settings}
+        group.addoption(f"--chatprompt-{name}", **declared)
     for name, kind, default, text in _INI_VALUES:
         parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
@@ -202,6 +225,8 @@ class Options:
         remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         accept: the ids of changes to write into their snapshots.
+        review: where it is asked which changes to write: `terminal`, `browser`; `None` for nowhere.
+        refused_update: the option that would write snapshots, if the project is protected from it; else `""`.
         reports: the files of reports to write, absolute.
         keeps_results: whether what each test sent is kept to be shown, also of those that pass.
         file_patterns: globs of the files that are collected.
@@ -228,8 +253,8 @@ class Options:
         if self.against is not None:
             _check_alone(config, "--chatprompt-against only compares", _ACTIONS)
         if self.show:
-            others = (*_ACTIONS, "--chatprompt-against", "--chatprompt-report")
-            _check_alone(config, "--chatprompt-show only prints what is sent", others)
+            printing = (*_ACTIONS, "--chatprompt-against", "--chatprompt-report")
+            _check_alone(config, "--chatprompt-show only prints what is sent", printing)
         overrides = config.getoption("override_ini") or ()
         is_overridden = any(override.startswith("chatprompt_provider=") for override in overrides)
         self.names_provider = self.provider is not None or is_overridden
@@ -241,18 +266,20 @@ class Options:
         # Nothing is sent where pytest only collects.
         self.estimates = bool(self.live and config.option.collectonly)
         self.live = self.live and not self.estimates
-        self.ab: str | None = config.getoption("chatprompt_ab")
-        is_model = self.ab is not None and self.ab.startswith(MODEL_PREFIX)
-        self.ab_model = (self.ab or "").removeprefix(MODEL_PREFIX) if is_model else None
-        self.ab_fail_worse: bool = config.getoption("chatprompt_ab_fail_worse")
         self.least_repeat, self.repeat = _parse_repeat(config.getoption("chatprompt_repeat"))
-        self._check_ab(config)
+        self._resolve_ab(config)
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
         self.accept: list[str] = config.getoption("chatprompt_accept")
+        self.review: str | None = config.getoption("chatprompt_review")
+        others = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
         if self.accept:
-            excluded = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
-            _check_alone(config, "--chatprompt-accept writes only what it names", excluded)
-        self.keeps_results = self.show or bool(self.reports or self.accept)
+            _check_alone(config, "--chatprompt-accept writes only what it names", others)
+        if self.review is not None:
+            _check_alone(config, "--chatprompt-review writes only what you accept", (*others, "--chatprompt-accept"))
+        if self.review == "terminal" and not hasattr(config, "workerinput"):
+            _check_terminal(config)
+        self.refused_update = _refused_update(config)
+        self.keeps_results = self.show or bool(self.reports or self.accept or self.review or self.refused_update)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
         patterns: list[str] | None = config.getini("chatprompt_guideline_patterns")
         self.guideline_patterns = tuple(patterns) if patterns else None
@@ -264,8 +291,12 @@ class Options:
         names = [] if names == ["none"] else names
         self.placeholders = None if names is None else checked_names("chatprompt_placeholders", names, *_VARIABLE)
 
-    def _check_ab(self, config: pytest.Config) -> None:
-        """Refuse `--chatprompt-ab` where nothing is sent or much is written, and what makes no sense without it."""
+    def _resolve_ab(self, config: pytest.Config) -> None:
+        """Read `--chatprompt-ab`; refuse it where nothing is sent or much is written, and what needs it without it."""
+        self.ab: str | None = config.getoption("chatprompt_ab")
+        is_model = self.ab is not None and self.ab.startswith(MODEL_PREFIX)
+        self.ab_model = (self.ab or "").removeprefix(MODEL_PREFIX) if is_model else None
+        self.ab_fail_worse: bool = config.getoption("chatprompt_ab_fail_worse")
         if self.ab is None:
             if self.ab_fail_worse:
                 raise pytest.UsageError("--chatprompt-ab-fail-worse needs --chatprompt-ab REF")
@@ -276,7 +307,8 @@ class Options:
         else:
             if self.ab_model == "":
                 raise pytest.UsageError("--chatprompt-ab model= names no model; write one, such as model=gpt-5-mini")
-            _check_alone(config, "--chatprompt-ab writes no snapshots", (*_WRITING, "--chatprompt-accept"))
+            others = (*_WRITING, "--chatprompt-accept", "--chatprompt-review")
+            _check_alone(config, "--chatprompt-ab writes no snapshots", others)
 
 
 options_key: Final = pytest.StashKey[Options]()
@@ -293,11 +325,48 @@ def _parse_repeat(value: str | None) -> tuple[int | None, int | None]:
     return counts[0], counts[1]
 
 
+def open_input(config: pytest.Config) -> None:
+    """Let the user type: pytest captures the input until this, and from the next test on again."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+
+
+def _has_terminal(config: pytest.Config) -> bool:
+    """Whether somebody sees what the run prints, and can answer."""
+    open_input(config)
+    return config.pluginmanager.hasplugin("terminal") and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _check_terminal(config: pytest.Config) -> None:
+    """Refuse to ask where nobody can answer."""
+    if not _has_terminal(config):
+        raise pytest.UsageError(
+            "--chatprompt-review asks in a terminal, and there is none: accept changes by their ids, with "
+            "--chatprompt-accept ID"
+        )
+
+
 def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> None:
     """Refuse options that make no sense beside another one."""
     for option in others:
         if config.getoption(option, False):
             raise pytest.UsageError(f"{text}: remove {option}")
+
+
+def _refused_update(config: pytest.Config) -> str:
+    """The option that would write snapshots which nobody sees in a protected project; `""` if they may be written."""
+    try:
+        protects = config.getini("chatprompt_protect")
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"chatprompt_protect must be true or false: {error}") from None
+    if hasattr(config, "workerinput"):
+        # The controller of pytest-xdist has the terminal.
+        return str(config.workerinput[REFUSED_UPDATE])
+    asked = [option for option in UPDATING if config.getoption(option, False)]
+    if not (asked and protects) or os.environ.get(ALLOW_UPDATE) or _has_terminal(config):
+        return ""
+    return asked[0]
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

@@ -18,6 +18,7 @@ import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
+    REFUSED_UPDATE,
     SCHEMA_NAME,
     Options,
     add_options,
@@ -74,10 +75,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
         config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
-    if options.accept and not is_worker:
-        from pytest_chatprompt.reports.acceptance import AcceptanceHooks  # noqa: PLC0415
-
-        config.pluginmanager.register(AcceptanceHooks(options.accept), "chatprompt-acceptance")
+    if options.refused_update:
+        # Syrupy's own snapshots may show prompts, too.
+        config.option.update_snapshots = config.option.update_new_snapshots_only = False
+    if (options.accept or options.review or options.refused_update) and not is_worker:
+        _register_acceptance(config, options)
     if options.show:
         from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 
@@ -96,6 +98,28 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
         from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
 
         AbRun.start(config, options)
+
+
+def _register_acceptance(config: pytest.Config, options: Options) -> None:
+    """Register what accepts changes when the tests have ended, or says that none may be accepted unseen."""
+    from pytest_chatprompt.reports.acceptance import AcceptanceHooks, accept_ids  # noqa: PLC0415
+
+    if options.refused_update:
+        from pytest_chatprompt.reports.protection import RefusedUpdate  # noqa: PLC0415
+
+        config.pluginmanager.register(RefusedUpdate(options.refused_update), "chatprompt-refused-update")
+    if options.accept:
+        config.pluginmanager.register(AcceptanceHooks(accept_ids(options.accept)), "chatprompt-acceptance")
+    if options.review == "terminal":
+        from pytest_chatprompt.reports.terminal_review import review_in_terminal  # noqa: PLC0415
+
+        config.pluginmanager.register(AcceptanceHooks(review_in_terminal), "chatprompt-acceptance")
+    if options.review == "browser":
+        from pytest_chatprompt.reports.browser_review import BrowserReview  # noqa: PLC0415
+
+        review = BrowserReview()
+        config.pluginmanager.register(review, "chatprompt-browser-review")
+        config.pluginmanager.register(AcceptanceHooks(review.decide), "chatprompt-acceptance")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
@@ -221,9 +245,10 @@ def _holds_written_file(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controller of pytest-xdist, register what the workers of a live run need there."""
-    manager = node.config.pluginmanager
-    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-live-workers"):
+    """In the controller of pytest-xdist, tell its workers what it knows, and register what those of a live run need."""
+    manager, options = node.config.pluginmanager, node.config.stash[options_key]
+    node.workerinput[REFUSED_UPDATE] = options.refused_update
+    if options.live and not manager.hasplugin("chatprompt-live-workers"):
         from pytest_chatprompt.runs.live_workers import LiveWorkers  # noqa: PLC0415
 
         manager.register(LiveWorkers(node.workerinput["testrunuid"]), "chatprompt-live-workers")

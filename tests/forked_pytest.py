@@ -86,16 +86,22 @@ class ForkedPytest:
         os.close(self._descriptor)
 
 
-ForkPytest = Callable[[list[str], Path, Mapping[str, str], int], ForkedPytest]
-# Called with arguments of pytest, the folder, and optionally `output`, the number of a file for its output.
+ForkPytest = Callable[..., ForkedPytest]
+# Called with arguments of pytest, the folder, and optionally `output`, the number of a file for its output, or
+# `terminal`, that of a terminal for its input as well.
 StartPytest = Callable[..., PytestProcess]
 
 
 @pytest.fixture
 def fork_pytest(start_worker_template: StartTemplate) -> ForkPytest:
-    """Forks a process of pytest with these arguments, folder, environment and number of a file for its output."""
+    """Forks a process of pytest with these arguments, folder, environment and number of a file for its output.
 
-    def fork(arguments: list[str], folder: Path, environment: Mapping[str, str], output: int) -> ForkedPytest:
+    It has nothing to read, unless the number of a file with its input is given.
+    """
+
+    def fork(
+        arguments: list[str], folder: Path, environment: Mapping[str, str], output: int, given: int | None = None
+    ) -> ForkedPytest:
         data = {
             "folder": str(folder),
             "environment": dict(environment),
@@ -104,7 +110,8 @@ def fork_pytest(start_worker_template: StartTemplate) -> ForkPytest:
         }
         ended, theirs = os.pipe()
         with open(os.devnull) as nothing:  # noqa: PTH123 - a descriptor is needed
-            pid, descriptor = start_worker_template().start(data, nothing.fileno(), output, output, theirs)
+            read = nothing.fileno() if given is None else given
+            pid, descriptor = start_worker_template().start(data, read, output, output, theirs)
         os.close(theirs)
         return ForkedPytest(pid, descriptor, ended)
 
@@ -115,12 +122,12 @@ def fork_pytest(start_worker_template: StartTemplate) -> ForkPytest:
 def start_pytest(fork_pytest: ForkPytest) -> StartPytest:
     """Starts pytest in a process of its own, with the environment of this one."""
 
-    def start(*arguments: str, folder: Path, output: int | None = None) -> PytestProcess:
+    def start(*arguments: str, folder: Path, output: int | None = None, terminal: int | None = None) -> PytestProcess:
         with open(os.devnull, "wb") as nothing:  # noqa: PTH123
-            stream = nothing.fileno() if output is None else output
+            stream = terminal or output or nothing.fileno()
             if "COVERAGE_PROCESS_CONFIG" not in os.environ and CAN_FORK:
-                return fork_pytest(list(arguments), folder, os.environ, stream)
+                return fork_pytest(list(arguments), folder, os.environ, stream, terminal)
             command = [sys.executable, "-m", "pytest", *arguments]
-            return subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
+            return subprocess.Popen(command, cwd=folder, stdin=terminal, stdout=stream, stderr=stream)
 
     return start

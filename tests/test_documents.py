@@ -52,9 +52,10 @@ from tests.git_repository import Git, commit_all, git
 from tests.media import PNG
 from tests.providers.agents.fake_agents import write_executable
 from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run, run
+from tests.runs.test_terminal_review import TypeAnswers, typed
 from tests.server import CHAT_REPLY, Reply, Server
 
-__all__ = ["git", "run"]
+__all__ = ["git", "run", "typed"]
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -622,9 +623,9 @@ evalcases:
 """
 
 
-def test_the_review_of_a_change_is_what_happens(example: Run) -> None:
+def test_the_review_of_a_change_is_what_happens(example: Run, typed: TypeAnswers) -> None:
     (change,) = blocks("docs/review.md", "diff")
-    (failures,) = blocks("docs/review.md", "")
+    failures, questions = blocks("docs/review.md", "")
     guideline = example.path / "guidelines/service.instructions.md"
     old, new = (line[2:] for line in change.splitlines())
     assert old in guideline.read_text(encoding="utf-8")
@@ -633,6 +634,10 @@ def test_the_review_of_a_change_is_what_happens(example: Run) -> None:
     assert_shortened(failures, result)
     assert len([line for line in result.outlines if "nothing but change 69b1, shown with" in line]) == 19
     assert json.loads((example.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
+    typed("a")
+    result = example("evals/support", "--chatprompt-review")
+    assert result.ret == 0
+    assert_shortened(questions, result)
 
 
 def assert_shortened(shown: str, result: pytest.RunResult) -> None:

@@ -10,9 +10,10 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -41,10 +42,24 @@ _UNESCAPED: Final = "-_.!~*'()"
 _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
 
 
-def render_page(run: RunResults, comparison: RunComparison | None = None) -> str:
+class Decision(NamedTuple):
+    """What became of a change in a review, and what was not written."""
+
+    outcome: Literal["passed", "skipped", "failed"]
+    told: str
+    problems: list[str]
+
+
+def render_page(
+    run: RunResults,
+    comparison: RunComparison | None = None,
+    review: Review | None = None,
+    decisions: Mapping[str, Decision] | None = None,
+) -> str:
     """Render the page of a run, or of one beside an earlier one: the same for the same run.
 
-    A test that ran twice counts as it ran last.
+    A test that ran twice counts as it ran last. With `decisions`, by the ids of changes, the page has all changes of
+    the `review`, and those without a decision can be accepted and skipped.
     """
     versions = compared_versions(run)
     if versions is not None:
@@ -53,20 +68,24 @@ def render_page(run: RunResults, comparison: RunComparison | None = None) -> str
         run = compared_run(run, comparison)
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
     differing = [result for result in run.results if result.differs]
-    review = Review(differing)
+    review = review or Review(differing)
     counts = Counter(result.outcome for result in run.results)
     index, blocks = page_data(run, review, comparison)
-    style, script = _read("page.css"), "".join(map(_read, _SCRIPTS))
+    is_report = decisions is None
+    style = "".join(map(_read, ("page.css",) if is_report else ("page.css", "review.css")))
+    script = "".join(map(_read, _SCRIPTS if is_report else (*_SCRIPTS, "review.js")))
+    most = _MOST_CHANGES if is_report else len(review.changes)
     return _template().render(
         run=run,
         comparison=comparison,
         review=review,
         headline=_headline(run, review, comparison),
         title=review.title(),
-        changes=review.changes[:_MOST_CHANGES],
+        decisions=decisions,
+        changes=review.changes[:most],
         cost_line=cost_line,
         accept=partial(accept_all, run),
-        hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
+        hidden_changes=max(len(review.changes) - most, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results)) if comparison is None else comparison.table,
         # Those that failed for anything but their snapshot; a comparison tells which got worse.

@@ -173,7 +173,7 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
         "outcome": result.outcome,
         "state": "" if snapshot is None else snapshot.state,
         "renamed": ("" if snapshot is None else snapshot.renamed_from) or "",
-        "changes": sorted({numbers[change.content] for change in result.difference.changes}),
+        "changes": sorted({numbers[each.content] for each in result.difference.changes if each.content in numbers}),
         "answer": "" if result.response is None else _first_words(result.response),
         "facts": ", ".join(_facts(result)),
     }

@@ -287,18 +287,19 @@ class Review:
     def end_lines(self, accept_all: str, accept: Callable[[DistinctChange], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the commands that accept all or one of them; they may be `""`."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
-            yield from self._change_lines(distinct)
+            yield from self.change_lines(distinct)
             if command := accept(distinct):
                 yield ((f"   To accept it: {command}", ""),)
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
             yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
-        yield from self._new_lines()
+        yield from self.new_lines()
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
 
-    def _change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
+    def change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
+        """One change: how many cases have it, where it stands, what it costs, and its lines."""
         most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
         names = listed([result.node_id for result in distinct.results], most[0])
         yield ((f"change {distinct.id}: {distinct.counts()}: {names}", "bold"),)
@@ -318,7 +319,8 @@ class Review:
         if not self.lists_all and len(marked) > _SHOWN_LINES:
             yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
 
-    def _new_lines(self) -> Iterator[StyledLine]:
+    def new_lines(self) -> Iterator[StyledLine]:
+        """The cases that have no snapshot yet."""
         for result in self._some(self.new):
             old = None if result.snapshot is None else result.snapshot.renamed_from
             yield ((f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}", ""),)

@@ -7,13 +7,15 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from pytest_chatprompt.options import UPDATING
+
 if TYPE_CHECKING:
     from pytest_chatprompt.results.records import CaseResult, RunResults
 
 _ACCEPTING: Final = "--snapshot-update"
 _ACCEPTING_ONE: Final = "--chatprompt-accept"
-# What a run that is repeated does not do again.
-_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-ab")
+# What a run that is repeated does not do again; all but the last have a value.
+_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-ab", "--chatprompt-review")
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = (
     "--chatprompt-live",
@@ -32,7 +34,7 @@ def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = 
     if run.shards:
         # No one command has selected what they ran.
         return accept(run, results, change_id)
-    words = [word for word in without_report(run.command) if word != _ACCEPTING]
+    words = [word for word in without_report(run.command) if word not in UPDATING]
     if all(result.case_id is not None for result in results):
         words = [word for word in words if word not in _SENDING_OPTIONS]
     return shlex.join(["pytest", *words, *_accepting(change_id)])
@@ -55,7 +57,7 @@ def accept(run: RunResults, results: Sequence[CaseResult], change_id: str = "") 
 
 def repeated(words: Iterable[str], option: str) -> str:
     """The command that repeats a run offline with an option, and accepts nothing unless the option does."""
-    kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, _ACCEPTING)]
+    kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, *UPDATING)]
     return shlex.join(["pytest", *(word for word in kept if word != option), option])
 
 
@@ -73,9 +75,9 @@ def without_report(words: Iterable[str]) -> Iterator[str]:
     """The words of a command without reports and what it accepted, which a run that accepts need not write."""
     remaining = iter(words)
     for word in remaining:
-        if word in _WRITING:
+        if word in _WRITING[:-1]:
             next(remaining, None)
-        elif not word.startswith(tuple(f"{option}=" for option in _WRITING)):
+        elif word not in _WRITING and not word.startswith(tuple(f"{option}=" for option in _WRITING)):
             yield word
 
 

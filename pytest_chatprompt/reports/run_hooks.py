@@ -33,16 +33,23 @@ class CollectedResults:
 
     def __init__(self) -> None:
         self.results: dict[str, CaseResult] = {}
+        self._starting: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the result of a test."""
+        """Keep the result of a test; where a subtest of it has failed, that of this one."""
+        if report.when == "setup":
+            self._starting.add(report.nodeid)
         result = result_of(report)
         if result is None:
             return
+        is_first = report.nodeid in self._starting
+        self._starting.discard(report.nodeid)
         earlier = self.results.pop(result.node_id, None)
         if earlier is not None and report.when == "teardown":
             # What was compared stays, however the fixtures ended.
             result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
+        elif earlier is not None and not is_first and earlier.outcome == "failed" and result.outcome == "passed":
+            result = earlier
         self.results[result.node_id] = result
 
     def replace(self, before: CaseResult, after: CaseResult) -> None:

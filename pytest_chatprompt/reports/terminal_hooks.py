@@ -25,7 +25,7 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
 
     Its plugins have got the reports of the tests already, JUnit's too; now each shows only what is new in it.
     """
-    differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
+    differing = failed_results(reporter)
     if not differing:
         return
     verbosity = config.get_verbosity()
@@ -39,13 +39,18 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
 
 
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
-    """The reports of the tests that failed, each with its result, in the order in which pytest shows them."""
-    return [
-        (report, result)
-        for name in ("error", "failed")
-        for report in reporter.stats.get(name, ())
-        if (result := result_of(report)) is not None
-    ]
+    """The reports of failed tests that differ from a snapshot, each with its result, in the order of pytest.
+
+    Of a test with subtests, which itself has passed, it is the last of these.
+    """
+    found: dict[str, tuple[Any, CaseResult]] = {}
+    for name in ("error", "failed"):
+        for report in reporter.stats.get(name, ()):
+            result = result_of(report)
+            if result is not None and result.differs and result.outcome != "passed":
+                found.pop(result.node_id, None)
+                found[result.node_id] = report, result
+    return [*found.values()]
 
 
 def shortened(representation: Any, review: Review, result: CaseResult) -> Any:

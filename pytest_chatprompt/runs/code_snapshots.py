@@ -86,6 +86,8 @@ def test_name(item: pytest.Item) -> str:
 _ASSERTED: Final = re.compile(
     r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
 )
+# Syrupy colours it where the run has a terminal.
+_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
 _ASSERTED_EQUAL: Final = re.compile(r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+")
 # Those of a test: the first one, and others that it made from it.
 assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
@@ -111,7 +113,7 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
     # In a `finally` or an `except` it stands for another error. Hypothesis notes the example that fails.
     if not isinstance(error, AssertionError) or error.__context__ is not None or hasattr(error, "__notes__"):
         return None
-    message = str(error)
+    message = _COLOUR.sub("", str(error))
     first_line = comparison.partition("\n")[0]
     asserted = _ASSERTED.match(message)
     # Another assertion of the test may be the last one that failed.

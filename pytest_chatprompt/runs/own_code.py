@@ -56,7 +56,11 @@ class OwnCodeCapture:
         self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
         self._place: RecordingPlace | None = None
         # What recordings belong to whom is asked only where some may be moved or removed.
-        self._notes_sent = options.remove_unused or item.config.getoption("update_snapshots", False)
+        self._notes_sent = (
+            options.remove_unused
+            or bool(options.accept or options.review)
+            or item.config.getoption("update_snapshots", False)
+        )
         if options.record or options.replay or self._notes_sent:
             from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
 

@@ -15,7 +15,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pytest_chatprompt.options import (
+    NOTHING_UNUSED,
     OWN_CODE_FIXTURES,
+    UNUSED,
     collected_key,
     crashed_key,
     options_key,
@@ -110,6 +112,8 @@ class UnusedSnapshots:
     _files: set[EvalFile] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     _lines: list[str] = field(default_factory=list)
+    _accepted: set[str] = field(default_factory=set)
+    _has_removed: bool = False
 
     def __post_init__(self) -> None:
         self._options = self.config.stash[options_key]
@@ -148,6 +152,12 @@ class UnusedSnapshots:
         if "replayed" in uses:
             self.facts.replayed.setdefault(report.nodeid, {}).update(uses["replayed"])
 
+    def accept(self, tests: Iterable[str], new: Iterable[str]) -> None:
+        """Count tests as passed whose snapshots the run has accepted; `new` are the hashes of new ones."""
+        self.facts.passed |= {*tests}
+        self.facts.not_passed -= {*tests}
+        self._accepted = {*new, *{UNUSED}.intersection(self._options.accept)}
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Find the unused snapshots; an incomplete run reports none, by this plugin or by syrupy.
@@ -179,6 +189,9 @@ class UnusedSnapshots:
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
+        if UNUSED in self._options.accept and not self._has_removed and not hasattr(self.config, "workeroutput"):
+            self._lines.append(NOTHING_UNUSED)
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
@@ -222,7 +235,7 @@ class UnusedSnapshots:
             for path in self._unused_of(uses):
                 unused[path] = _GONE if path in uses.gone else _RECORDING if is_recording(path) else _SNAPSHOT
         is_updated = self._is_set("update_snapshots")
-        if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
+        if (is_updated or self._options.remove_unused or self._accepted) and not self._is_set("no_cleanup"):
             unused = self._remove(settled, unused, has_passed=session.exitstatus == pytest.ExitCode.OK)
         if "partial" in self.facts.flags:
             # What the tests send that were left out is not known, and may be recorded there.
@@ -235,11 +248,15 @@ class UnusedSnapshots:
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, has_passed: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
         # Runs that remove nothing need not read any recording.
-        from pytest_chatprompt.snapshots.unused import remove_unused, snapshot_folders_below  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused import (  # noqa: PLC0415
+            remove_unused,
+            snapshot_folders_below,
+            snapshots_by_data,
+        )
 
         root = self.config.rootpath
         is_updated = self._is_set("update_snapshots")
-        kinds = {_GONE} if is_updated else set()
+        kinds = {_GONE} if is_updated or UNUSED in self._accepted else set()
         pruned = 0
         if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
@@ -254,9 +271,13 @@ class UnusedSnapshots:
         if any(map(is_recording, removable)):
             # Tests that did not run may need what was paid for.
             folders += snapshot_folders_below(root, snapshot_dirname(self.config))
+        # A renamed case has a new snapshot in place of its old one.
+        gone = (path for path, kind in unused.items() if kind is _GONE and self._accepted)
+        removable |= {path for path in gone if self._accepted & snapshots_by_data([path]).keys()}
         removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}
+        self._has_removed = bool(removed or removal.moved)
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
@@ -288,7 +309,8 @@ class UnusedSnapshots:
         gone = sum(kind is _GONE for kind in unused.values())
         yield from self._listed(unused, _GONE, "unused")
         if gone:
-            yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
+            option = f"--chatprompt-accept={UNUSED}" if self._options.refused_update else _UPDATE
+            yield f"To remove {_pronoun(gone)}: {repeated(words, option)}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
         left = sum(kind is not _GONE and not holds_conflict(path) for path, kind in unused.items())

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.reports.compare import compare_runs
-from pytest_chatprompt.reports.page import render_page
+from pytest_chatprompt.reports.page import Decision, render_page
+from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.results.records import (
     CaseResult,
     ChangeCost,
@@ -147,6 +148,7 @@ def test_where_a_change_stands_is_folded_with_links_to_its_cases() -> None:
         (("evals", "--chatprompt-live"), "pytest evals --snapshot-update"),
         (("--chatprompt-report", "r.html", "-k", "a b"), "pytest -k &#39;a b&#39; --snapshot-update"),
         (("--chatprompt-report=r.html", "--snapshot-update"), "pytest --snapshot-update"),
+        (("--chatprompt-review", "evals", "--chatprompt-review=browser"), "pytest evals --snapshot-update"),
     ],
 )
 def test_one_command_accepts_all(command: tuple[str, ...], accepting: str) -> None:
@@ -544,6 +546,46 @@ def test_nothing_leads_out() -> None:
 
 def test_its_script_makes_no_markup_of_text() -> None:
     folder = files("pytest_chatprompt.reports") / "page_files"
-    script = "".join(path.read_text() for path in folder.iterdir() if path.name.endswith(".js"))
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch\(", script)
+    scripts = {path.name: path.read_text() for path in folder.iterdir() if path.name.endswith(".js")}
+    script = "".join(scripts.values())
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(", script)
     assert "</script" not in script
+    # Only that of a review, which no report has.
+    assert [name for name, text in scripts.items() if "fetch(" in text] == ["review.js"]
+
+
+def test_a_review_may_ask_its_own_origin_and_has_no_commands() -> None:
+    new = case_result("new", None, request_data("q"), node_id="a::<new>")
+    run = RunResults(results=(*CHANGED, new), command=("evals",))
+    report, review = render_page(run), render_page(run, review=Review([*CHANGED, new]), decisions={})
+    assert "connect-src &#39;self&#39;; " not in report
+    assert "connect-src 'self'; base-uri" in review
+    assert "To accept all of it" in text_of(report)
+    assert "To accept" not in text_of(review)
+    assert re.search('class="(decide|take)"|id="left"|fetch', report) is None
+    assert "new 1 snapshot a::&lt;new&gt; Accept a Skip s" in text_of(review)
+
+
+def test_a_review_lists_all_and_shows_what_became_of_it() -> None:
+    results = [case_result(f"c{n}", {"a": 0}, {"a": n}) for n in range(1, 103)]
+    run, review = RunResults(results=tuple(results)), Review(results)
+    assert "and 2 more changes" in text_of(render_page(run))
+    first, second, *_ = (each.id for each in review.changes)
+    decisions = {
+        first: Decision("skipped", "skipped", []),
+        second: Decision("failed", "1 not written", ["a<b>.yaml is not written: no \u202eleft"]),
+    }
+    page = render_page(run, review=review, decisions=decisions)
+    assert len(re.findall('data-word="accept" aria', page)) == 100
+    assert "more change" not in text_of(page)
+    assert '<span class="badge skipped">skipped</span>' in page
+    assert "1 not written a&lt;b&gt;.yaml is not written: no \\u202Eleft" in text_of(page)
+
+
+def test_a_change_that_the_review_does_not_have_stays_one_of_its_case() -> None:
+    expected = case_result("expected", {"a": 0}, {"a": 1}, outcome="skipped")
+    run = RunResults(results=(*CHANGED, expected))
+    page = render_page(run, review=Review(CHANGED), decisions={})
+    assert len(changes_of(page)) == 1
+    assert [case.get("changes") for case in index_of(page)] == [[0], [0], None]
+    assert index_of(page)[2]["state"] == "different"

@@ -61,7 +61,7 @@ def test_what_is_sent_is_shown(sent: Any, requests: tuple[Any, ...], expected: l
 
 
 def report_of(result: CaseResult, when: str = "call") -> Any:
-    return SimpleNamespace(chatprompt_result=json.dumps(result.as_data()), when=when)
+    return SimpleNamespace(chatprompt_result=json.dumps(result.as_data()), when=when, nodeid=result.node_id)
 
 
 def summary(*reports: Any) -> list[str]:
@@ -89,7 +89,7 @@ UNANSWERED = CaseResult(node_id="b", path="b", line=1, case_id="b", provider="ge
     "reports",
     [
         pytest.param([], id="no test"),
-        pytest.param([SimpleNamespace(when="call")], id="a test without a result"),
+        pytest.param([SimpleNamespace(when="call", nodeid="a")], id="a test without a result"),
         pytest.param([report_of(answered("a")), report_of(answered("b"))], id="one provider"),
         pytest.param([report_of(answered("a")), report_of(UNANSWERED)], id="a second one that gave no answer"),
     ],
@@ -100,6 +100,7 @@ def test_nothing_is_shown_of(reports: list[Any]) -> None:
 
 def test_of_a_case_that_ran_twice_the_last_run_counts() -> None:
     first, last = answered("a", outcome="failed"), answered("a")
-    lines = summary(report_of(first), report_of(last), report_of(answered("b", "gemini")))
+    again = SimpleNamespace(when="setup", nodeid=first.node_id)
+    lines = summary(report_of(first), again, report_of(last), report_of(answered("b", "gemini")))
     assert any("1/1 (100%)" in line for line in lines)
     assert not any("1/2" in line for line in lines)

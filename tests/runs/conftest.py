@@ -11,6 +11,7 @@ import yaml
 
 from tests.forked_pytest import PytestProcess, StartPytest
 from tests.server import Reply, Server
+from tests.terminal import Terminal
 
 WriteFiles = Callable[[Mapping[str, str]], None]
 
@@ -38,6 +39,11 @@ class Run:
         """Start pytest in a process of its own; its output is in the file `output`."""
         with (self.path / "output").open("wb") as output:
             return self._start_pytest("-p", "no:cacheprovider", *arguments, folder=self.path, output=output.fileno())
+
+    def start_in(self, terminal: Terminal, *arguments: str) -> PytestProcess:
+        """Start pytest in a terminal."""
+        options = ("-p", "no:cacheprovider", *arguments)
+        return self._start_pytest(*options, folder=self.path, terminal=terminal.descriptor)
 
     def output(self) -> str:
         """What the process has written so far."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.wording import count
 from tests.runs.conftest import HELLO, Run
 
 EVALS = """
@@ -59,15 +60,27 @@ def ids(run: Run) -> list[str]:
     return [change["id"] for change in report(run)["changes"]]
 
 
+def accept_all(run: Run, *arguments: str) -> None:
+    """Accept each id of the run, then those that only a further run knows."""
+    for _ in range(3):
+        data = report(run, *arguments)
+        told = [*(change["id"] for change in data["changes"])]
+        states = [result["snapshot"]["state"] for result in data["results"] if result["snapshot"]]
+        told += ["new"] * ("new" in states) + ["unused"] * any(uses["unused"] for uses in data["snapshots"])
+        for change_id in told:
+            run(*arguments, "--chatprompt-accept", change_id)
+
+
 def updated(run: Run) -> dict[str, bytes]:
     """The tree that `--snapshot-update` writes; the tree stays as it was."""
     before = tree(run)
     run.update()
     after = tree(run)
-    for name, content in before.items():
-        (run.path / name).write_bytes(content)
     for name in after.keys() - before.keys():
         (run.path / name).unlink()
+    for name, content in before.items():
+        (run.path / name).parent.mkdir(exist_ok=True)
+        (run.path / name).write_bytes(content)
     return after
 
 
@@ -185,6 +198,14 @@ def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
     )
 
 
+def test_a_run_that_is_interrupted_accepts_nothing(shop: Run) -> None:
+    before = tree(shop)
+    first, _ = ids(shop)
+    shop.write({"test_z.py": "def test_z(): raise KeyboardInterrupt"})
+    assert shop("--chatprompt-accept", first).ret == pytest.ExitCode.INTERRUPTED
+    assert tree(shop) == before
+
+
 def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
     first, _ = ids(shop)
@@ -217,16 +238,110 @@ def test_new_snapshots_are_accepted_without_the_changes_of_others(shop: Run) -> 
     assert all(content == before.get(name, wanted[name]) for name, content in after.items())
 
 
-def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run) -> None:
+GONE = """
+guideline_patterns: ["*.md"]
+evalcases:
+  - id: kept
+    input_messages: [{role: user, content: kept}]
+  - id: gone
+    provider: [openai, gemini]
+    input_messages: [{role: user, content: gone}]
+  - id: old name
+    input_messages: [{role: user, content: renamed}]
+"""
+LEFT = GONE.replace("old name", "new name").replace("id: gone", "id: other").replace("content: gone", "content: other")
+RECORDED = """
+version: 1
+exchanges:
+- request:
+    endpoint: POST /chat/completions
+    sha256: {sha256}
+    body: {{}}
+  reply: {{}}
+"""
+
+
+@pytest.fixture
+def renamed(shop: Run) -> Run:
+    """The project, in which cases were also added, removed and renamed."""
+    shop.write({"c.eval.yaml": GONE})
+    shop("--chatprompt-accept", "new")
+    return shop
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_all_ids_together_give_what_an_update_leaves(renamed: Run, workers: list[str]) -> None:
+    assert len(tree(renamed)) == 8
+    renamed.write({"c.eval.yaml": LEFT})
+    wanted = updated(renamed)
+    accept_all(renamed, *workers)
+    assert tree(renamed) == wanted
+    assert renamed().ret == 0
+
+
+def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": GONE.replace("old name", "new name")})
+    wanted = updated(renamed)
+    before = tree(renamed)
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "new")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 3, "accepted": 1})
+    removed = "1 eval snapshot removed: the case or the provider is no longer defined."
+    assert [line for line in result.outlines if "eval snapshot removed" in line] == [removed]
+    assert "  __snapshots__/c.eval/old name[openai].yaml" in result.outlines
+    old, new = (f"__snapshots__/c.eval/{name} name[openai].yaml" for name in ("old", "new"))
+    assert tree(renamed) == {name.replace(old, new): content for name, content in before.items()}
+    assert tree(renamed).keys() == wanted.keys()
+
+
+def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": LEFT.replace("new name", "old name")})
+    names = tree(renamed).keys()
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "new")
+    assert result.ret == 1
+    assert "2 eval snapshots unused: the case or the provider is no longer defined." in result.outlines
+    assert tree(renamed).keys() > names
+    result = renamed("c.eval.yaml", "--chatprompt-accept", "unused")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
+    assert "2 eval snapshots removed: the case or the provider is no longer defined." in result.outlines
+    assert not [name for name in tree(renamed) if "gone" in name]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["-x"], ["-k", "kept"]])
+def test_nothing_is_removed_where_nothing_is_known_to_be_gone(renamed: Run, arguments: list[str]) -> None:
+    names = tree(renamed).keys()
+    renamed.write({"c.eval.yaml": LEFT if arguments[:1] in (["-x"], ["-k"]) else GONE})
+    result = renamed("c.eval.yaml", *arguments, "--chatprompt-accept", "unused")
+    assert result.ret in (1, 2)
+    problem = "--chatprompt-accept unused: nothing is removed, as no case is known to be gone."
+    assert problem in result.outlines
+    assert tree(renamed).keys() == names
+
+
+def test_a_run_without_snapshots_has_nothing_to_remove(run: Run) -> None:
+    run.write({"test_it.py": "def test_it(): pass"})
+    result = run("--chatprompt-accept", "unused")
+    assert result.ret == 1
+    assert "--chatprompt-accept unused: nothing is removed, as no case is known to be gone." in result.outlines
+
+
+def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> None:
+    renamed.write({"c.eval.yaml": LEFT})
+    names = tree(renamed).keys()
+    renamed("--chatprompt-accept", "0bad", "--chatprompt-accept", "unused")
+    assert tree(renamed).keys() == names
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run, workers: list[str]) -> None:
     (first, _) = ids(shop)
     before = tree(shop)
-    shop("-x", "--chatprompt-accept", first)
+    shop(*workers, "-x", "--chatprompt-accept", first)
     after = tree(shop)
     assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
     assert shop("--chatprompt-accept", first).ret == 1
     (second,) = ids(shop)
-    result = shop("-x", "--chatprompt-accept", second)
-    assert result.parseoutcomes() == {"accepted": 1}
+    result = shop(*workers, "-x", "--chatprompt-accept", second)
+    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 1})
 
 
 def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
@@ -237,6 +352,103 @@ def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
     for change in report(shop)["changes"]:
         shop("--chatprompt-accept", change["id"])
     assert tree(shop) == wanted
+
+
+KILLED = """
+import os
+import pathlib
+import signal
+
+replace = pathlib.Path.replace
+left = [{left}]
+
+def kill(self, target):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    return replace(self, target)
+
+pathlib.Path.replace = kill
+"""
+
+
+@pytest.mark.parametrize("left", [0, 13, 25])
+def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_the_rest(run: Run, left: int) -> None:
+    case = "  - id: c{}\n    input_messages: [{{role: user, content: [{{type: text, value: c{}}}, {{type: file, value: a.md}}, {{type: file, value: b.md}}]}}]\n"
+    cases = "".join(case.format(number, number) for number in range(26))
+    run.write({"a.eval.yaml": f"evalcases:\n{cases}", "a.md": A, "b.md": B})
+    run.update()
+    run.write(CHANGED)
+    wanted, before = updated(run), tree(run)
+    first, second = ids(run)
+    run.write({"conftest.py": KILLED.format(left=left)})
+    assert run.start("--chatprompt-accept", first).wait(60) == -9
+    (run.path / "conftest.py").unlink()
+    killed = {name: content for name, content in tree(run).items() if "/." not in name}
+    assert killed.keys() == before.keys()
+    assert sum(killed[name] != before[name] for name in before) == left
+    result = run()
+    output = result.stdout.str()
+    assert result.parseoutcomes() == {"failed": 26}
+    assert f"change {first}: {count(26 - left, 'snapshot')}" in output
+    assert f"change {second}: 26 snapshots" in output
+    assert "unused" not in output
+    for change_id in (first, second):
+        run("--chatprompt-accept", change_id)
+    assert {name: content for name, content in tree(run).items() if "/." not in name} == wanted
+    assert run().ret == 0
+
+
+SUBTESTS = """
+def test_it(subtests, eval_snapshot):
+    for name in "abc":
+        with subtests.test(name):
+            assert {"question": f"TEXT {name}"} == eval_snapshot(name=name)
+"""
+
+
+def test_subtests_are_accepted_one_by_one(run: Run) -> None:
+    run.write({"test_it.py": SUBTESTS.replace("TEXT", "old")})
+    run.update()
+    run.write({"test_it.py": SUBTESTS.replace("TEXT", "new")})
+    wanted = updated(run)
+    for left in ("c", "b", "a"):
+        (change,) = ids(run)
+        result = run("--chatprompt-accept", change)
+        assert (result.ret, result.parseoutcomes().get("failed", 0)) == {"a": (0, 0), "b": (1, 2), "c": (1, 3)}[left]
+        assert f"accepted change {change} in 1 snapshot" in result.outlines
+        assert f"old {left}" not in result.stdout.str()
+        assert run.snapshot(f"__snapshots__/test_it/test_it[{left}].yaml") == {"question": f"new {left}"}
+    assert tree(run) == wanted
+    assert run().ret == 0
+
+
+NOT_FAILING = """
+import pytest
+
+@pytest.mark.xfail
+def test_expected(eval_snapshot):
+    assert {"question": "TEXT"} == eval_snapshot
+
+def test_goes_on(eval_snapshot):
+    is_same = {"question": "TEXT"} == eval_snapshot
+
+def test_caught(eval_snapshot):
+    with pytest.raises(AssertionError):
+        assert {"question": "TEXT"} == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_what_differs_in_tests_that_do_not_fail_is_accepted_too(run: Run, workers: list[str]) -> None:
+    run.write({"test_it.py": NOT_FAILING.replace("TEXT", "old")})
+    run("--snapshot-update")
+    run.write({"test_it.py": NOT_FAILING.replace("TEXT", "new")})
+    (change,) = ids(run)
+    result = run(*workers, "--chatprompt-accept", change)
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 2, "xfailed": 1})
+    assert f"accepted change {change} in 3 snapshots" in result.outlines
+    assert [run.snapshot(name) for name in run.snapshots()] == [{"question": "new"}] * 3
 
 
 FAILING = """
@@ -336,7 +548,14 @@ def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "option", ["--snapshot-update", "--chatprompt-show", "--chatprompt-remove-unused", "--collect-only"]
+    "option",
+    [
+        "--snapshot-update",
+        "--snapshot-update-new-only",
+        "--chatprompt-show",
+        "--chatprompt-remove-unused",
+        "--collect-only",
+    ],
 )
 def test_what_is_accepted_is_all_that_a_run_does(run: Run, option: str) -> None:
     run.write({"a.eval.yaml": HELLO})

@@ -73,6 +73,7 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
     ("arguments", "message"),
     [
         (["--snapshot-update"], "--chatprompt-against only compares: remove --snapshot-update"),
+        (["--snapshot-update-new-only"], "--chatprompt-against only compares: remove --snapshot-update-new-only"),
         (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
         (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),

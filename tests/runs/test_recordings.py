@@ -416,11 +416,15 @@ def test_invalid_masks_are_an_error_of_the_case(live_project: MakeLiveProject) -
     result.stdout.fnmatch_lines(["*eval_masks: '(' is not a valid regular expression (*"])
 
 
-def test_a_renamed_case_takes_its_recording_along(live_project: MakeLiveProject, server: Server) -> None:
+@pytest.mark.parametrize("arguments", [["--snapshot-update"], ["--chatprompt-accept", "new"]])
+def test_a_renamed_case_takes_its_recording_along(
+    live_project: MakeLiveProject, server: Server, arguments: list[str]
+) -> None:
     run = live_project(2)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
     run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("id: c0", "id: renamed")})
-    result = run.update()
+    result = run(*arguments)
+    assert result.ret == 0
     moved = (
         "__snapshots__/a.eval/c0[[]openai[]].recording.yaml to __snapshots__/a.eval/renamed[[]openai[]].recording.yaml"
     )

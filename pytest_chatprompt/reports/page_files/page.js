@@ -437,6 +437,9 @@ function move(step) {
   else link.focus({ preventScroll: true });
 }
 
+/** @type {Record<string, (event: KeyboardEvent) => void>} */
+const keyActions = { j: () => move(1), k: () => move(-1), "/": () => byId("search").focus(), "?": () => byId("help").showModal() };
+
 /** @param {KeyboardEvent} event */
 function pressKey(event) {
   const target = /** @type {HTMLElement} */ (event.target);
@@ -447,11 +450,10 @@ function pressKey(event) {
   }
   if (event.key === "Escape" && openCase) location.hash = "";
   if (!byId("keys").checked && event.key.length === 1) return;
-  const actions = { j: () => move(1), k: () => move(-1), "/": () => byId("search").focus(), "?": () => byId("help").showModal() };
-  const action = actions[/** @type {keyof typeof actions} */ (event.key)];
+  const action = keyActions[event.key];
   if (action) {
     event.preventDefault();
-    action();
+    action(event);
   }
 }
 
@@ -520,4 +522,4 @@ async function start() {
   document.documentElement.dataset.ready = "true";
 }
 
-start();
+const started = start();

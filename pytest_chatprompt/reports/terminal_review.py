@@ -1,0 +1,84 @@
+"""The review in the terminal: shows change by change when the tests have ended, and asks what to do with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import unified_diff
+from itertools import cycle
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.options import NEW, open_input
+from pytest_chatprompt.reports.acceptance import Acceptance
+from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
+from pytest_chatprompt.reports.terminal import write_line, write_styled, write_title
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.snapshots.layout import dump
+
+_SHOW: Final = "c"
+_ACCEPT, _SKIP, _ACCEPT_LEFT, _QUIT = _DECISIONS = ("a", "s", "l", "q")
+_QUESTION: Final = "[a]ccept, [s]kip, show a [c]ase whole, accept all that is [l]eft, [q]uit? "
+
+
+def review_in_terminal(acceptance: Acceptance, config: pytest.Config) -> None:
+    """Ask about each change until all are decided, or the reader quits; each decision is written at once."""
+    if not acceptance.changes:
+        return
+    open_input(config)
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    try:
+        _ask_about_all(acceptance, reporter, config)
+    except (EOFError, KeyboardInterrupt):
+        # The rest of the line is the answer that was not given.
+        write_line(reporter, "")
+
+
+def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config) -> None:
+    writer = config.get_terminal_writer()
+    review = Review(list(acceptance.results.values()), lists_all=config.get_verbosity() > 0)
+    changes = {each.id: each for each in review.changes}
+    # As pytest does before its summary: it does not end the line of its progress itself.
+    write_line(reporter, "")
+    write_title(reporter, "=", f"review: {review.title()}")
+    ids = list(acceptance.changes)
+    for number, change_id in enumerate(ids, start=1):
+        # With what was accepted meanwhile.
+        results = tuple(acceptance.results[each.node_id] for each in acceptance.changes[change_id])
+        write_title(reporter, "-", f"{number} of {len(ids)}")
+        is_new = change_id == NEW
+        for line in review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results)):
+            write_styled(writer, line)
+        decision = _decide(results, writer)
+        if decision == _QUIT:
+            return
+        for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):
+            problems = acceptance.accept(accepted)
+            write_line(reporter, acceptance.accepted[-1])
+            for problem in problems:
+                write_line(reporter, problem, red=True)
+        if decision == _ACCEPT_LEFT:
+            return
+
+
+def _decide(results: Sequence[CaseResult], writer: Any) -> str:
+    """What the reader types, once it is a decision."""
+    cases = cycle(enumerate(results, start=1))
+    while (answer := input(_QUESTION).strip().lower()) not in _DECISIONS:
+        if answer == _SHOW:
+            number, result = next(cases)
+            write_styled(writer, ((f"case {number} of {len(results)}: {result.node_id}", "bold"),))
+            for line in _case_lines(result):
+                write_styled(writer, line)
+    return answer
+
+
+def _case_lines(result: CaseResult) -> Iterator[StyledLine]:
+    """All that a case sends, with what differs from its snapshot."""
+    snapshot: Any = result.snapshot
+    # One that cannot be read is kept as its text.
+    texts = (data if isinstance(data, str) else dump(data or {}) for data in (snapshot.stored, snapshot.sent))
+    stored, sent = (text.splitlines() for text in texts)
+    lines = unified_diff(stored, sent, n=len(stored), lineterm="")
+    yield from style_lines([f"{line[0]} {line[1:]}" for line in lines][3:], whole=True)
