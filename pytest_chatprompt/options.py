@@ -15,8 +15,8 @@ import pytest
 
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.formats` writes them.
-# What `--chatprompt-ab` has in front of a model.
-MODEL_PREFIX: Final = "model="
+# What `--chatprompt-ab` names that is no git revision, each with an example.
+AB_KINDS: Final = {"model": "gpt-5-mini", "provider": "anthropic"}
 REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 
 
@@ -146,7 +146,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     (
         "ab",
         {"metavar": "REF"},
-        "in a live run: compare the answers to what changed since REF, or by another model=NAME",
+        "in a live run: compare the answers to what changed since REF, or by model=NAME, provider=NAME",
     ),
     ("ab-fail-worse", _FLAG, "with --chatprompt-ab: exit with 1 if the answers are worse"),
     ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
@@ -217,7 +217,9 @@ class Options:
         repeat: how often each case is sent in a live run, at most; `None` for what its file says.
         least_repeat: how often at least, if more depends on the answers; `None` if it does not.
         ab: what the answers are compared with, as the user writes it; `None` for nothing.
-        ab_model: another model that each case is sent to as well; `None` if `ab` is a git revision.
+        ab_revision: the git revision that it is; `None` if it is none.
+        ab_model: another model that each case is sent to as well; `""` for none.
+        ab_provider: another provider that each case is sent through as well; `""` for none.
         ab_fail_worse: whether the run fails if the answers are worse.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
@@ -294,8 +296,10 @@ class Options:
     def _resolve_ab(self, config: pytest.Config) -> None:
         """Read `--chatprompt-ab`; refuse it where nothing is sent or much is written, and what needs it without it."""
         self.ab: str | None = config.getoption("chatprompt_ab")
-        is_model = self.ab is not None and self.ab.startswith(MODEL_PREFIX)
-        self.ab_model = (self.ab or "").removeprefix(MODEL_PREFIX) if is_model else None
+        kind, mark, name = (self.ab or "").partition("=")
+        is_kind = bool(mark) and kind in AB_KINDS
+        self.ab_revision = None if is_kind else self.ab
+        self.ab_model, self.ab_provider = (name if is_kind and kind == each else "" for each in AB_KINDS)
         self.ab_fail_worse: bool = config.getoption("chatprompt_ab_fail_worse")
         if self.ab is None:
             if self.ab_fail_worse:
@@ -305,8 +309,10 @@ class Options:
         elif not (self.live or self.estimates):
             raise pytest.UsageError("--chatprompt-ab compares the answers of a live run; add --chatprompt-live")
         else:
-            if self.ab_model == "":
-                raise pytest.UsageError("--chatprompt-ab model= names no model; write one, such as model=gpt-5-mini")
+            if is_kind and not name:
+                raise pytest.UsageError(
+                    f"--chatprompt-ab {kind}= names no {kind}; write one, such as {kind}={AB_KINDS[kind]}"
+                )
             others = (*_WRITING, "--chatprompt-accept", "--chatprompt-review")
             _check_alone(config, "--chatprompt-ab writes no snapshots", others)
 

@@ -43,6 +43,7 @@ class LiveCase:
         repeat: how often it is sent; how often each version of it, if there are two.
         variables: the environment variables of the provider, as they were in the test.
         other: the other version, which is sent in turn with the one that was compared; `None` for none.
+        other_provider: sends the other version; `None` for the same provider.
         batch: how many requests are sent before anybody asks for more; `None` for as many as may be in flight.
     """
 
@@ -53,6 +54,7 @@ class LiveCase:
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
     other: Exchange | None = None
+    other_provider: Provider | None = None
     batch: int | None = None
 
     @property
@@ -68,6 +70,10 @@ class LiveCase:
     def version_of(self, number: int) -> Exchange:
         """What is sent for an answer, by its number."""
         return self.versions[(number - 1) % len(self.versions)]
+
+    def provider_of(self, number: int) -> Provider:
+        """What sends it."""
+        return self.other_provider or self.provider if self.version_of(number) is self.other else self.provider
 
     def repeat_of(self, number: int) -> int:
         """Which answer to its version an answer is, by its number."""
@@ -154,9 +160,9 @@ class CaseAnswers:
         started_at = time.monotonic()
         case, place = self.case, self.case.place_of(number)
         with use_context(current_context()._replace(variables=case.variables)):
-            recording = place.open(getattr(case.provider, "base_url", None))
-            shown = case.version_of(number)
-            sent, is_replayed = send_or_replay(place, self.router, case.provider, shown, recording, self.api)
+            shown, provider = case.version_of(number), case.provider_of(number)
+            recording = place.open(getattr(provider, "base_url", None))
+            sent, is_replayed = send_or_replay(place, self.router, provider, shown, recording, self.api)
         if self.router is not None:
             case.check_sent(sent, number)
         self.seconds = max(self.seconds, time.monotonic() - started_at)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from pytest_chatprompt.grading.rates import Pairs, Verdict, mean_interval, shared_words, wilson_interval
-from pytest_chatprompt.options import MODEL_PREFIX
+from pytest_chatprompt.options import AB_KINDS
 from pytest_chatprompt.results.records import (
     AbResult,
     CaseResult,
@@ -54,8 +54,9 @@ class Compared:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The versions before and after: a revision was before, and another model may come."""
-        return (NOW, self.name) if self.name.startswith(MODEL_PREFIX) else (self.name, NOW)
+        """The versions before and after: a revision was before, and another model or provider may come."""
+        kinds = tuple(f"{kind}=" for kind in AB_KINDS)
+        return (NOW, self.name) if self.name.startswith(kinds) else (self.name, NOW)
 
     @cached_property
     def graded(self) -> dict[str, VersionsResult]:
@@ -99,7 +100,7 @@ class Compared:
                 yield f"mean {name.replace('_usd', '').replace('_seconds', '').replace('_', ' ')}", before, after
 
     def preflight(self, most: int | None = MOST_CASES) -> Iterator[str]:
-        """What preflight finds in the requests to another model, and what is changed in them on the way."""
+        """What preflight finds in the requests of the other version, and what is changed in them on the way."""
         for name, said in (("findings", "preflight"), ("adjustments", "adjusted")):
             texts: dict[str, list[str]] = {}
             for node_id, each in self.cases.items():

@@ -88,7 +88,7 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
         command=tuple(map(str, config.invocation_params.args)),
         folder=Path(os.path.relpath(config.invocation_params.dir, config.rootpath)).as_posix(),
         is_live=options.live,
-        against=options.against or (options.ab if options.ab_model is None else None),
+        against=options.against or options.ab_revision,
         ab=ab,
         results=told,
         snapshots=config.stash.get(snapshot_uses_key, ()),

@@ -270,9 +270,9 @@ class VersionsResult(_Record):
         left_out: why they were not sent; `""` if they were.
         is_same: whether the request has not changed, so that nothing was sent.
         is_graded: whether something decides which answers pass: a check, or the hook of the project.
-        findings: what preflight finds in the request to another model.
+        findings: what preflight finds in the request to another model or provider.
         adjustments: what the conversion and the provider change in it on the way.
-        before: the answers to the request as it was, or as it is if it is compared with another model.
+        before: the answers to the request as it was, or as it is, if it is compared with a model or provider.
         after: the answers to the other version; those with the same number are a pair.
     """
 
@@ -440,7 +440,7 @@ class AbResult(_Record):
         is_sequential: whether the answers decided how many more were asked for.
         both: in how many pairs both answers pass.
         only_before: in how many only that to the first version passes: that of the revision, or that of now.
-        only_after: in how many only that to the second version passes: that of now, or that of another model.
+        only_after: in how many only that to the second version passes: that of now, or the other one.
         neither: in how many none passes.
         difference: of the rates, from -1 to 1, above 0 if the second version is better; `None` without pairs.
         interval: its 95 % confidence interval.

@@ -1,18 +1,19 @@
 """A run with `--chatprompt-ab`: cases are sent as they are and in another version, and both are graded alike.
 
-The other version is what they sent at a git revision, or what they send to another model.
+The other version is what they sent at a git revision, or what they send to another model or provider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.preview import preview_prepared
+from pytest_chatprompt.capture.preview import can_preview, preview_prepared
+from pytest_chatprompt.cases.request_options import settings_for
 from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs, wilson_interval
 from pytest_chatprompt.options import Options
@@ -20,6 +21,7 @@ from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
+from pytest_chatprompt.runs.fixture_values import provider_named
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
@@ -32,6 +34,7 @@ from pytest_chatprompt.snapshots.stored import read_data
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.sent_request import Exchange
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.snapshots.masks import Masks
@@ -41,23 +44,24 @@ _ab_key: Final[pytest.StashKey[AbRun]] = pytest.StashKey()
 
 @dataclass(eq=False)
 class AbRun:
-    """What a run compares with, a revision or a model, and how the pairs of answers of this process ended so far."""
+    """What a run compares with, one of three, and how the pairs of answers of this process ended so far."""
 
     revision: Revision | None
     model: str = ""
+    provider: str = ""
     pairs: Pairs = field(default_factory=Pairs)
 
     @classmethod
     def start(cls, config: pytest.Config, options: Options) -> None:
         """Open the revision, if it is one, until the run ends."""
         revision = None
-        if options.ab_model is None:
+        if options.ab_revision is not None:
             try:
-                revision = Revision.open(options.ab or "", config.rootpath, "--chatprompt-ab")
+                revision = Revision.open(options.ab_revision, config.rootpath, "--chatprompt-ab")
             except RevisionError as error:
                 raise pytest.UsageError(str(error)) from None
             config.add_cleanup(revision.close)
-        config.stash[_ab_key] = cls(revision, options.ab_model or "")
+        config.stash[_ab_key] = cls(revision, options.ab_model, options.ab_provider)
         if not (config.option.collectonly or hasattr(config, "workerinput")):
             config.pluginmanager.register(AbSummary(options), "chatprompt-ab-summary")
 
@@ -66,8 +70,19 @@ class AbRun:
         """That of a run."""
         return config.stash[_ab_key]
 
-    def other_version(
-        self, item: EvalItem, provider: Provider, present: Exchange, masks: Masks, data: dict[str, Any]
+    def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
+        """What sends the other version of a case."""
+        __tracebackhide__ = True
+        return provider_named(request, self.provider) if self.provider else provider
+
+    def other_version(  # noqa: PLR0913, PLR0917 - what the run knows of a case
+        self,
+        item: EvalItem,
+        case: EvalCase,
+        provider: Provider,
+        present: Exchange,
+        masks: Masks,
+        data: dict[str, Any],
     ) -> Exchange:
         """The other version of what a case sends; `data` is what its snapshot would show of the `present` request.
 
@@ -75,17 +90,23 @@ class AbRun:
         """
         __tracebackhide__ = True
         try:
-            if not isinstance(provider, ChatProvider) or present.prepared is None:
+            if present.prepared is None:
                 kind = "a provider of your own" if present.invocation is None else "an agent"
                 raise NotComparableError(f"{item.provider_name} is {kind}, which sends by itself")
+            if not (isinstance(provider, ChatProvider) and can_preview(provider)):
+                raise NotComparableError(
+                    f"{self.provider} is an agent or a provider of your own, which sends by itself"
+                )
             if self.revision is not None:
                 return _restored(self.revision, item, provider, present, masks, data)
-            settings = {**(present.request.settings or {}), "model": self.model}
+            settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
+            if self.provider:
+                settings = settings_for(self.provider, case.settings or {})
             other = preview_prepared(provider, present.request.model_copy(update={"settings": settings}))
         except (NotComparableError, PayloadError) as error:
             _skip_left_out(item, str(error))
         if other.sent == present.sent:
-            _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model} already")
+            _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model or self.provider} already")
         return other
 
 
@@ -184,6 +205,11 @@ class VersionsGrading(RepeatedGrading):
         return [CheckError(f"neither version has an answer\n\n{self.attempts[0].problem}")]
 
     @property
+    def sent_through(self) -> str:
+        """See `Grading.sent_through`."""
+        return " and ".join(filter(None, (self.item.provider_name, self._run.provider)))
+
+    @property
     def _run(self) -> AbRun:
         return AbRun.of(self.item.config)
 
@@ -202,7 +228,7 @@ class VersionsGrading(RepeatedGrading):
             )
             for version in case.versions
         ]
-        # A revision is what was before; a model is what may come.
+        # A revision is what was before; a model or a provider is what may come.
         after, before = results if self._run.revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()

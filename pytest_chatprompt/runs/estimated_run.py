@@ -94,7 +94,8 @@ class EstimatedRun:
         for first, version in enumerate(case.versions):
             missing = [number for number in case.numbers[first :: len(case.versions)] if number not in recorded]
             if missing:
-                self._estimates[item.provider_name] += [estimate_cost(version)] * len(missing)
+                other = self.config.stash[options_key].ab_provider if first else ""
+                self._estimates[other or item.provider_name] += [estimate_cost(version)] * len(missing)
         if case.judging is None:
             return
         # Most runs have no judge.

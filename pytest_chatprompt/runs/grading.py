@@ -48,6 +48,11 @@ class Grading:
         item: EvalItem = self.request.node
         return item
 
+    @property
+    def sent_through(self) -> str:
+        """What the table of usage says that its answers came from."""
+        return self.item.provider_name
+
     def run(self) -> None:
         """Get the answer and grade it, raise one error for all that is wrong, and note what it was."""
         __tracebackhide__ = True
@@ -143,7 +148,7 @@ class Grading:
         if sent or self._errors:
             several = any(live.requests > 1 for live in sent)
             requests = sum(live.requests for live in sent) + len(self._errors) if several else 0
-            add_usage(item, item.provider_name, *(live.response for live in sent), *self._errors, requests=requests)
+            add_usage(item, self.sent_through, *(live.response for live in sent), *self._errors, requests=requests)
         recordings = [live.recording for live in answers if live.recording is not None]
         if recordings:
             # All recordings are of one file.

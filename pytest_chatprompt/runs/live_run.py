@@ -240,9 +240,10 @@ class LiveRun:
         if reason is not None:
             notes_of(item).not_sent_ahead = reason if self.pool.concurrency > 1 else None
             return False
-        if isinstance(case.provider, ChatProvider):
-            variables = {name: os.environ.get(name, "") for name in case.provider.placeholders()}
-            case = replace(case, variables=variables)
+        providers = [each for each in (case.provider, case.other_provider) if isinstance(each, ChatProvider)]
+        if providers:
+            names = [name for provider in providers for name in provider.placeholders()]
+            case = replace(case, variables={name: os.environ.get(name, "") for name in names})
         held = self._held[-1]
         # An unreadable recording is an error of this test.
         held.answers = CaseAnswers(case, self.pool, self.wait_until, self._router, next(self._orders))

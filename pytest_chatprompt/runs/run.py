@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,6 +68,7 @@ class CaseRun:
     Args:
         judging: what a judge is asked about the answer.
         other: the other version of what it sends, in a run that compares two.
+        other_provider: what sends that.
     """
 
     request: pytest.FixtureRequest
@@ -83,6 +84,7 @@ class CaseRun:
     checks: CaseChecks | None = None
     judging: Judging | None = None
     other: Exchange | None = None
+    other_provider: Provider | None = None
     masks: Masks = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,17 +153,24 @@ class CaseRun:
             notes = notes_of(item)
             notes.exchange, notes.data = self.exchange, data
         if self.options.ab is not None:
-            from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
-
-            ab_run = AbRun.of(item.config)
-            if ab_run.revision is None:
-                self._assert_equal(data)
-            self.other = ab_run.other_version(item, self.provider, self.exchange, self.masks, data)
+            self._find_other(data)
         elif not self.options.show:
             self._assert_equal(data)
         left_over = self.api.reply_queue.describe_waiting()
         if left_over and not self.options.live:
             raise CaptureError(left_over)
+
+    def _find_other(self, data: dict[str, Any]) -> None:
+        """Find the other version of what is sent. What no revision is compared with is what the snapshot says."""
+        __tracebackhide__ = True
+        from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
+
+        ab_run = AbRun.of(self.item.config)
+        if ab_run.revision is None:
+            self._assert_equal(data)
+        self.other_provider = ab_run.other_provider(self.request, self.provider)
+        self._know_keys(self.other_provider)
+        self.other = ab_run.other_version(self.item, self.case, self.other_provider, self.exchange, self.masks, data)
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True
@@ -183,11 +192,15 @@ class CaseRun:
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True
-        for provider in (self.provider, self.judging and self.judging.judge):
+        self._know_keys(self.provider, None if self.judging is None else self.judging.judge)
+        refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
+
+    def _know_keys(self, *providers: Provider | None) -> None:
+        """Let no snapshot and no report hold the keys of some providers."""
+        for provider in providers:
             if isinstance(provider, ChatProvider):
                 for key in provider.known_keys():
                     self.api.redactor.add_key(key, f"the key of {provider.vendor}")
-        refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
@@ -249,4 +262,5 @@ class CaseRun:
         place = recording_place(self.item, self.item.snapshot_folder, self.item.snapshot_stem, self.masks)
         # Of two versions all are needed, or as many as may decide.
         batch = None if self.other is None else 2 * (self.options.least_repeat or self.repeat)
-        return LiveCase(self.provider, self.exchange, place, self.repeat, self.judging, other=self.other, batch=batch)
+        case = LiveCase(self.provider, self.exchange, place, self.repeat, self.judging)
+        return replace(case, other=self.other, other_provider=self.other_provider, batch=batch)

@@ -671,7 +671,88 @@ def test_a_provider_without_models_is_named(by_model: MakeRun, server: Server) -
     assert shown(result)[0].startswith("not compared: a.eval.yaml::c0, a.eval.yaml::c1: OpenAI has no setting 'model'")
 
 
-def test_what_a_model_needs_is_said(by_model: MakeRun) -> None:
-    result = by_model()(LIVE, "--chatprompt-ab", "model=")
+@pytest.mark.parametrize(("kind", "example"), [("model", "gpt-5-mini"), ("provider", "anthropic")])
+def test_a_model_or_a_provider_needs_a_name(run: Run, kind: str, example: str) -> None:
+    result = run(LIVE, f"--chatprompt-ab={kind}=")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab model= names no model; write one, such as model=gpt-5-mini"])
+    message = f"--chatprompt-ab {kind}= names no {kind}; write one, such as {kind}={example}"
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+# --- another provider
+
+
+ANTHROPIC = """
+from pytest_chatprompt import AnthropicProvider
+
+@pytest.fixture(scope="session")
+def anthropic_provider():
+    return AnthropicProvider(base_url="{url}")
+"""
+PROVIDER = (LIVE, "--chatprompt-ab", "provider=anthropic")
+
+
+@pytest.fixture
+def by_provider(changed: MakeRun, server: Server, monkeypatch: pytest.MonkeyPatch) -> MakeRun:
+    """Makes a project in which nothing has changed; the answers of Anthropic are good."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-live-0123456789")
+
+    def script(_: int, body: Any) -> Reply:
+        usage = {"input_tokens": 12, "output_tokens": 9}
+        reply = Reply({"content": [{"type": "text", "text": "good"}], "stop_reason": "end_turn", "usage": usage})
+        return reply if "max_tokens" in body else BAD
+
+    def make(head: str = CHECKS, conftest: str = "", **files: str) -> Run:
+        run = changed({"c0": "first"}, {"c0": "first"}, head, ANTHROPIC.format(url=server.url) + conftest, **files)
+        server.script = script
+        return run
+
+    return make
+
+
+def test_each_case_is_sent_through_another_provider_too(by_provider: MakeRun, server: Server) -> None:
+    run = by_provider(
+        f"{CHECKS}\nsettings: {{openai: {{max_output_tokens: 50}}, anthropic: {{max_output_tokens: 60}}}}"
+    )
+    result = run(*PROVIDER, "--chatprompt-concurrency=1", "--chatprompt-repeat=6", "--chatprompt-record")
+    result.assert_outcomes(passed=1)
+    assert [path for path, _, _ in server.requests] == ["/chat/completions", "/v1/messages"] * 6
+    (_, _, first), (_, headers, second), *_ = server.requests
+    assert (first["max_completion_tokens"], second["max_tokens"]) == (50, 60)
+    assert headers["x-api-key"] == "sk-ant-live-0123456789"
+    assert second["messages"][-1]["content"] == "first"
+    assert shown(result) == [
+        "with 95 % intervals now provider=anthropic",
+        "a.eval.yaml::c0 (from never to always) 0/6 (0 to 39 %) 6/6 (61 to 100 %)",
+        "better: +100 points (95 % interval +45 to +100, exact paired test p = 0.031)",
+    ]
+    result.stdout.fnmatch_lines(["openai and anthropic * 1 * 132 * 72 *"])
+    server.requests.clear()
+    assert run(*PROVIDER, "--chatprompt-repeat=6", "--chatprompt-replay").ret == 0
+    assert server.requests == []
+    run(*PROVIDER, "--collect-only").stdout.fnmatch_lines(["anthropic *5 *", "openai *5 *", "total *10 *"])
+
+
+def test_what_another_provider_changes_comes_first(by_provider: MakeRun) -> None:
+    run = by_provider()
+    run.write({"a.eval.yaml": "evalcases:\n  - id: c0\n    input_messages: [{role: user, name: Ada, content: hi}]\n"})
+    run.update()
+    first = shown(run(*PROVIDER, "--chatprompt-repeat=1"))[0]
+    assert first.startswith("adjusted: a.eval.yaml::c0: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("openai", "nothing differs from provider=openai, so nothing was sent"),
+        ("codex", "not compared: a.eval.yaml::c0: codex is an agent or a provider of your own, which sends by itself"),
+        ("plain", "not compared: a.eval.yaml::c0: plain is an agent or a provider of your own, which sends by itself"),
+        ("gone", "not compared: a.eval.yaml::c0: unknown provider 'gone'*"),
+    ],
+)
+def test_what_cannot_be_compared_by_provider_is_named(
+    by_provider: MakeRun, server: Server, name: str, line: str
+) -> None:
+    run = by_provider(conftest="\n@pytest.fixture\ndef plain_provider():\n    return lambda request: 'good'\n")
+    run(LIVE, f"--chatprompt-ab=provider={name}").stdout.fnmatch_lines([line])
+    assert server.requests == []
