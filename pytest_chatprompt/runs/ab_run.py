@@ -21,7 +21,6 @@ from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
-from pytest_chatprompt.runs.fixture_values import provider_named
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
@@ -71,9 +70,17 @@ class AbRun:
         return config.stash[_ab_key]
 
     def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
-        """What sends the other version of a case."""
+        """What sends the other version of a case; it skips one for which there is no such provider."""
         __tracebackhide__ = True
-        return provider_named(request, self.provider) if self.provider else provider
+        if not self.provider:
+            return provider
+        name = f"{self.provider}_provider"
+        try:
+            return request.getfixturevalue(name)  # type: ignore[no-any-return]
+        except pytest.FixtureLookupError as error:
+            if error.argname != name:
+                raise
+            _skip_left_out(request.node, f"there is no fixture {name}")
 
     def other_version(  # noqa: PLR0913, PLR0917 - what the run knows of a case
         self,

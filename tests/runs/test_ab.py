@@ -741,13 +741,20 @@ def test_what_another_provider_changes_comes_first(by_provider: MakeRun) -> None
     assert first.startswith("adjusted: a.eval.yaml::c0: ")
 
 
+def test_a_fixture_that_another_provider_lacks_is_an_error(by_provider: MakeRun) -> None:
+    run = by_provider(conftest="\n@pytest.fixture\ndef own_provider(gone):\n    pass\n")
+    result = run(LIVE, "--chatprompt-ab=provider=own")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*fixture 'gone' not found"])
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [
         ("openai", "nothing differs from provider=openai, so nothing was sent"),
         ("codex", "not compared: a.eval.yaml::c0: codex is an agent or a provider of your own, which sends by itself"),
         ("plain", "not compared: a.eval.yaml::c0: plain is an agent or a provider of your own, which sends by itself"),
-        ("gone", "not compared: a.eval.yaml::c0: unknown provider 'gone'*"),
+        ("gone", "not compared: a.eval.yaml::c0: there is no fixture gone_provider"),
     ],
 )
 def test_what_cannot_be_compared_by_provider_is_named(
