@@ -23,6 +23,7 @@ from pytest_chatprompt.wording import count, dollars, listed
 MOST_CASES: Final = 20
 # The name of the version that is sent now.
 NOW: Final = "now"
+_POINT: Final = 0.01
 FROM_NEVER: Final = "from never to always"
 TO_NEVER: Final = "from always to never"
 
@@ -229,4 +230,5 @@ def _percent(rate: float) -> str:
 
 
 def _points(rate: float) -> str:
-    return f"{rate * 100:+.0f}".replace("+0", "0").replace("-0", "0")
+    text = f"{rate * 100:+.{0 if abs(rate) >= _POINT else 1}f}"
+    return text if text.strip("+-0.") else "0"

@@ -33,8 +33,10 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
         tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
         head = f"{tests} in more than one report; merge reports of shards, each of which ran other tests:"
         raise MergeError(_list(head, twice))
-    if len({run.against for _, run in runs}) > 1:
-        compared = ", ".join(f"{name} with {run.against or 'the files on disk'}" for name, run in runs)
+    others = [run.ab.compared_with if run.ab else run.against for _, run in runs]
+    if len({*others}) > 1:
+        named = zip(runs, others, strict=True)
+        compared = ", ".join(f"{name} with {other or 'the files on disk'}" for (name, _), other in named)
         raise MergeError(f"the reports compare with different snapshots: {compared}")
     # A report may be that of shards itself.
     commands = [command for _, run in runs for command in (run.shards or (run.command,))]

@@ -61,7 +61,7 @@ def render_page(
     A test that ran twice counts as it ran last. With `decisions`, by the ids of changes, the page has all changes of
     the `review`, and those without a decision can be accepted and skipped.
     """
-    versions = compared_versions(run)
+    versions = compared_versions(run) if comparison is None else None
     if versions is not None:
         run, comparison = compare_versions(run, versions)
     if comparison is not None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.reports.ab import Compared
-from pytest_chatprompt.results.records import AttemptResult, CaseResult, VersionResult, VersionsResult
+from pytest_chatprompt.reports.compare import compare_runs
+from pytest_chatprompt.reports.merge import MergeError, merge_runs
+from pytest_chatprompt.reports.page import render_page
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, RunResults, VersionResult, VersionsResult
 
 
 def version(signs: str) -> VersionResult:
@@ -74,6 +79,29 @@ def test_of_many_cases_the_first_are_shown() -> None:
 def test_of_many_samples_a_small_difference_would_show() -> None:
     found = compared(*(result(f"c{number}", "+" * 10, "+" * 10) for number in range(50)))
     assert found.sentence() == (
-        "no difference found: 0 points (95 % interval -1 to +1, exact paired test p = 1); "
+        "no difference found: 0 points (95 % interval -0.8 to +0.8, exact paired test p = 1); "
         "500 samples a side would show one of about 2 points"
     )
+
+
+def test_reports_that_compare_with_different_models_are_not_merged() -> None:
+    results = (result("a", "+", "-"), result("b", "-", "-"))
+    runs = [
+        (
+            f"{name}.json",
+            RunResults(results=(each,), ab=Compared.of([each], f"model={name}", is_sequential=False).result()),
+        )
+        for name, each in zip(("one", "two"), results, strict=True)
+    ]
+    with pytest.raises(MergeError, match=r"different snapshots: one\.json with model=one, two\.json with model=two$"):
+        merge_runs(runs)
+    same = [(name, run.model_copy(update={"ab": runs[0][1].ab})) for name, run in runs]
+    assert merge_runs(same).ab == Compared.of(results, "model=one", is_sequential=False).result()
+
+
+def test_two_runs_that_compare_versions_are_a_page_of_both() -> None:
+    found = [result("a", "+", "-")]
+    run = RunResults(results=tuple(found), ab=Compared.of(found, "main", is_sequential=False).result())
+    page = render_page(run, compare_runs(run, run, ("before.json", "after.json")))
+    assert "before.json → after.json" in page
+    assert "main → now" in render_page(run)
