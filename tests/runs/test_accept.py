@@ -202,7 +202,7 @@ def test_a_run_that_is_interrupted_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
     first, _ = ids(shop)
     shop.write({"test_z.py": "def test_z(): raise KeyboardInterrupt"})
-    assert shop("--chatprompt-accept", first).ret == pytest.ExitCode.INTERRUPTED
+    assert shop.start("--chatprompt-accept", first).wait(60) == pytest.ExitCode.INTERRUPTED
     assert tree(shop) == before
 
 
