@@ -174,7 +174,8 @@ class AcceptanceHooks:
         differing = [*self._differing.values()]
         self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         self._decide(self._acceptance, session.config)
-        _settle(session, reporter, differing, self._acceptance.results)
+        if self._acceptance.accepted or not self._acceptance.problems:
+            _settle(session, reporter, differing, self._acceptance.results)
         session.testsfailed += bool(self._acceptance.problems)
 
     @pytest.hookimpl(trylast=True)
