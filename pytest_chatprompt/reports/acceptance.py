@@ -85,7 +85,8 @@ class Acceptance:
         what = (
             count(number, "new snapshot") if change_id == NEW else f"change {change_id} in {count(number, 'snapshot')}"
         )
-        self.accepted.append(f"accepted {what}")
+        if number:
+            self.accepted.append(f"accepted {what}")
         self.problems += problems
         return problems
 

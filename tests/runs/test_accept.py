@@ -545,6 +545,7 @@ def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: py
     assert result.ret == 1
     reason = "a secret in it is hidden here; accept it with --snapshot-update"
     assert f"__snapshots__/a.eval/hello[openai].yaml is not written: {reason}" in result.outlines
+    result.stdout.no_fnmatch_line("accepted *")
 
 
 @pytest.mark.parametrize(
