@@ -150,6 +150,19 @@ def take_notes(item: pytest.Item) -> Notes:
     return notes
 
 
+ANSWER_PROPERTY: Final = "chatprompt_answer"
+CALLS_PROPERTY: Final = "chatprompt_tool_calls"
+CHECK_PROPERTY: Final = "chatprompt_check"
+_PROPERTIES: Final = frozenset({ANSWER_PROPERTY, CALLS_PROPERTY, CHECK_PROPERTY})
+
+
+def set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
+    """Say in JUnit's XML what was answered, in place of what an earlier run of the item has said."""
+    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
+    for kept in (item.user_properties, report.user_properties):
+        kept[:] = [entry for entry in kept if entry[0] not in _PROPERTIES] + properties
+
+
 def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The definitions of the fixtures of an item that no project overrides, by name."""
     plain = {
