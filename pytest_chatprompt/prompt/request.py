@@ -47,7 +47,7 @@ class ProviderRequest(BaseModel):
         question_adjustments: those of `adjustments` that apply to the question too.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     question: str = ""
     chat_prompt: tuple[ChatMessage, ...] | None = None
@@ -106,7 +106,10 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     metadata = dict(case.metadata)
     if case.system_prompt is None and project_system_prompt is not None:
         metadata["systemPrompt"] = project_system_prompt
-    return ProviderRequest(
+    options = _options(case, reader, provider_name)
+    # A copy of a case may have options that nothing checked; for the other fields the model need not even be built.
+    make_request = ProviderRequest if options else ProviderRequest.model_construct
+    return make_request(
         question=render_transcript(rendered),
         chat_prompt=conversion.chat_prompt,
         guidelines=tuple(guideline.content for guideline in conversion.guidelines),
@@ -114,7 +117,7 @@ def build_request(  # noqa: PLR0913 - what a request is made of
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.full_id,
-        **_options(case, reader, provider_name),
+        **options,
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )

@@ -6,7 +6,6 @@ for none of its hooks.
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections import defaultdict
 from collections.abc import Generator
@@ -99,11 +98,15 @@ class EvalSession:
             if self.network.late and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
+                import pickle  # noqa: PLC0415 - most runs have no workers
+
                 output = pickle.dumps((self.unused_snapshots.facts, self.network.late))
                 self.config.workeroutput["chatprompt"] = output
 
     def merge_worker(self, output: bytes) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
+        import pickle  # noqa: PLC0415 - see above
+
         facts, late = pickle.loads(output)  # noqa: S301 - it comes from a process of this run
         self.unused_snapshots.facts.merge(facts)
         self.network.late |= late
