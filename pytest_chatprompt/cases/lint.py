@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
-from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
 from pytest_chatprompt.cases.message import TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position
@@ -50,6 +49,9 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
         for key, entry in _inner(entries, place).items():
+            # Most cases have none.
+            from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting  # noqa: PLC0415
+
             explanation = explain_ineffective_setting(key, place)
             if explanation:
                 name = f"{place}.{key}"

@@ -11,7 +11,6 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
-from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
@@ -86,6 +85,9 @@ class FileReader:
         path = self.find(name, folder).path
         text = self.read(path, name)
         if (path, model) not in self._parsed:
+            # Few cases name such a file.
+            from pytest_chatprompt.cases.diagnostics import parse_definition_file  # noqa: PLC0415
+
             self._parsed[path, model] = parse_definition_file(text, shown_path(path, self.root), key, model)
         return self._parsed[path, model]
 

@@ -1,30 +1,33 @@
 """The request: everything that a provider gets for a case (rule E1), and its tools and format in one shape."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
-from pytest_chatprompt.cases.origin import find_running_test
-from pytest_chatprompt.cases.request_options import (
-    FILE_MODELS,
-    FormatOfRequest,
-    SettingsOfRequest,
+from pytest_chatprompt.cases.case import (
+    EvalCase,
     ToolChoiceOrWord,
-    ToolsOfRequest,
-    settings_for,
+    case_diagnostic,
+    case_in_test,
+    option_readers,
 )
+from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
 from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.json_data import FrozenDict
+
+_Data = Mapping[str, Any]
+_Settings = Annotated[_Data, PlainValidator(lambda data: option_readers().read_request_settings(data))]
+_Tools = Annotated[tuple[_Data, ...], PlainValidator(lambda data: option_readers().read_tools(data))]
+_ResponseFormat = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_response_format(data))]
 
 
 class ProviderRequest(BaseModel):
@@ -55,10 +58,10 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: SettingsOfRequest = Field(default_factory=FrozenDict)
-    tools: ToolsOfRequest = ()
+    settings: _Settings = Field(default_factory=FrozenDict)
+    tools: _Tools = ()
     tool_choice: ToolChoiceOrWord = None
-    response_format: FormatOfRequest = None
+    response_format: _ResponseFormat = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()
@@ -127,14 +130,14 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
-        options["settings"] = settings_for(provider_name, case.settings)
+        options["settings"] = option_readers().settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
             try:
-                value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
+                value = reader.read_definition(value, case.path.parent, key, option_readers().FILE_MODELS[key])
             except NamedFileError as error:
                 raise EvalFileError([case_diagnostic(case, str(error), key)]) from error
         if value is not None:
