@@ -6,17 +6,16 @@ What an API cannot express at all is not a finding but a `PayloadError`, raised 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.response import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
+class ModelLimits(NamedTuple):
     """What a model accepts; `None` where that is not known, and then the model breaks no rule about it.
 
     Args:
@@ -39,8 +38,7 @@ class ModelLimits:
         """Return these limits, replaced by the other ones wherever those are known."""
         if other == UNKNOWN:
             return self
-        values = {field.name: getattr(other, field.name) for field in fields(other)}
-        return replace(self, **{name: value for name, value in values.items() if value is not None})
+        return self._replace(**{name: value for name, value in other._asdict().items() if value is not None})
 
 
 UNKNOWN: Final = ModelLimits()
@@ -60,8 +58,7 @@ class ModelParameters(NamedTuple):
     max_output_tokens: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreflightInput:
+class PreflightInput(NamedTuple):
     """A request that is about to be sent, as the rules see it.
 
     Args:
@@ -88,7 +85,7 @@ class PreflightInput:
     tools: Sequence[Mapping[str, Any]] = ()
     tool_choice: str | Mapping[str, Any] | None = None
     response_format: Mapping[str, Any] | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def turns(self) -> tuple[ChatMessage, ...]:
@@ -130,8 +127,7 @@ def told(text: str) -> Callable[[Callable[[PreflightInput], Iterable[Found]]], R
     return decorate
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """Something that an API is known to refuse, or to read in another way than it is written.
 
     Args:

@@ -110,8 +110,7 @@ _MODEL_IN_PATH: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """A request to a model."""
 
     path: str
@@ -233,8 +232,7 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
     return {"type": "json_object"} if wanted["type"] == "json_object" else None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerToolCall:
+class AnswerToolCall(NamedTuple):
     """A tool call of the answer; a custom tool takes a text, the argument `input`, in place of JSON data."""
 
     name: str
@@ -250,8 +248,7 @@ class AnswerToolCall:
         return text if isinstance(text, str) else json_text(self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the model replies; only one with tool calls may have no text.
 
     The finish reason is the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.

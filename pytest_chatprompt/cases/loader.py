@@ -187,7 +187,7 @@ class _EvalFileLoader:
             written = document.find(("parametrize",))
         rows = self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
-            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
+            diagnostics = [diagnostic._replace(case_id=case.id) for diagnostic in rows.diagnostics]
             yield item._replace(written=EvalFileError(diagnostics))
             return
         for row in rows:

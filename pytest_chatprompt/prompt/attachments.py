@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -124,8 +124,7 @@ def _matches(name: str, pattern: str) -> bool:
         raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A file that a case names, with what its parts need of it.
 
     Args:
@@ -173,7 +172,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
             seen.add((part.type, written))
             if fields:
                 known = attachments.get(written)
-                attachments[written] = Attachment(**fields) if known is None else replace(known, **fields)
+                attachments[written] = Attachment(**fields) if known is None else known._replace(**fields)
     if diagnostics:
         raise EvalFileError(diagnostics)
     return attachments

@@ -3,7 +3,6 @@
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation.
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -145,11 +144,13 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     return options
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTool:
-    """A function that the model may call, with its index among the tools; what the author does not say is `None`."""
+class FunctionTool(NamedTuple):
+    """A function that the model may call; `place` is its 0-based index among the tools.
 
-    index: int
+    What the author does not say is `None`.
+    """
+
+    place: int
     name: str
     description: str | None
     parameters: Mapping[str, Any] | None
