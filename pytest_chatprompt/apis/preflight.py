@@ -5,6 +5,7 @@ What an API cannot express at all is not a finding but a `PayloadError`, raised 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -101,7 +102,9 @@ def number_or_none(value: Any) -> Any:
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model."""
     name = model.lower()
-    return next((limits for glob, limits in known.items() if fnmatchcase(name, glob)), UNKNOWN)
+    # To match a glob takes a regular expression: most differ in their first letters.
+    globs = (glob for glob in known if name.startswith(re.split(r"[*?[]", glob, maxsplit=1)[0]))
+    return next((known[glob] for glob in globs if fnmatchcase(name, glob)), UNKNOWN)
 
 
 # The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.

@@ -132,20 +132,20 @@ class Owner:
         return {thread: place for thread in threads if (place := caller_at(frames.get(thread.ident or 0)).place)}
 
 
-@dataclass(eq=False)
 class _Guards:
     """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
 
-    is_hooked: bool = False
-    # The innermost last.
-    active: list[ConnectionAttempts] = field(default_factory=list)
-    # The variables of which programs may be started that have all of them.
-    allowed_programs: list[Mapping[str, str]] = field(default_factory=list)
-    running: Owner | None = None
-    # The test to which code belongs wherever its context is taken along.
-    owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)  # noqa: RUF009 - there is one
-    # `owner`: the test in which a thread has last sent a request.
-    thread: threading.local = field(default_factory=threading.local)
+    def __init__(self) -> None:
+        self.is_hooked = False
+        # The innermost last.
+        self.active: list[ConnectionAttempts] = []
+        # The variables of which programs may be started that have all of them.
+        self.allowed_programs: list[Mapping[str, str]] = []
+        self.running: Owner | None = None
+        # The test to which code belongs wherever its context is taken along.
+        self.owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)
+        # `owner`: the test in which a thread has last sent a request.
+        self.thread = threading.local()
 
 
 _guards: Final = _Guards()

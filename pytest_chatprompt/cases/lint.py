@@ -68,8 +68,8 @@ def _has_content(entry: Entry) -> bool:
     return entry.node.value not in (None, (), {})
 
 
-# A variable, perhaps with an attribute or a filter; not the braces of code.
-_VARIABLE: Final = re.compile(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}")
+# A variable, perhaps with an attribute or a filter; not the braces of code. Few files have any, and compile it.
+_VARIABLE: Final = r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}"
 
 
 def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
@@ -81,7 +81,7 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
         if case.vars is not None:
             continue
         for location, content in _texts(case):
-            variable = _VARIABLE.search(content) if "{{" in content else None
+            variable = re.search(_VARIABLE, content) if "{{" in content else None
             if variable is not None:
                 text = (
                     f"{variable[0]} is sent as it is, because neither the case nor its file has 'vars' or "

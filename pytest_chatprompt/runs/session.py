@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import pytest
@@ -29,16 +28,14 @@ _MAX_LOCATIONS: Final = 3
 _NAME: Final = "chatprompt-session"
 
 
-@dataclass(eq=False)
 class EvalSession:
     """What the eval files of a run share."""
 
-    config: pytest.Config
-
-    def __post_init__(self) -> None:
-        self.redactor = SharedByRun.of(self.config).redactor
-        self.network = NetworkHooks(self.config, self.redactor)
-        self.unused_snapshots = UnusedSnapshots(self.config)
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.redactor = SharedByRun.of(config).redactor
+        self.network = NetworkHooks(config, self.redactor)
+        self.unused_snapshots = UnusedSnapshots(config)
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
