@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from traceback import walk_stack
@@ -53,7 +52,6 @@ class Caller(NamedTuple):
         return f"{tried}, called at {self.place}" if self.place else tried
 
 
-@dataclass(eq=False, slots=True)
 class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
@@ -61,14 +59,17 @@ class ConnectionAttempts:
     An `owner` is told each attempt in place of these lists, where no report of a test would show them.
     """
 
-    allows_programs: bool = False
-    allowed_hosts: frozenset[str] = frozenset()
-    has_looked_up: bool = False
-    blocked: list[str] = field(default_factory=list)
-    programs: list[str] = field(default_factory=list)
-    callers: dict[str, Caller] = field(default_factory=dict)
-    loopback: list[str] = field(default_factory=list)
-    owner: Owner | None = None
+    def __init__(
+        self, allows_programs: bool = False, allowed_hosts: frozenset[str] = frozenset(), owner: Owner | None = None
+    ) -> None:
+        self.allows_programs = allows_programs
+        self.allowed_hosts = allowed_hosts
+        self.has_looked_up = False
+        self.blocked: list[str] = []
+        self.programs: list[str] = []
+        self.callers: dict[str, Caller] = {}
+        self.loopback: list[str] = []
+        self.owner = owner
 
     def allows_host(self, attempt: Attempt) -> bool:
         """Whether a host may be reached."""
@@ -94,11 +95,10 @@ def _frames() -> Mapping[int, FrameType]:
             gc.enable()
 
 
-@dataclass(eq=False, slots=True)
 class Owner:
     """A test that runs, or one that has ended.
 
-    Args:
+    Attributes:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
@@ -106,14 +106,15 @@ class Owner:
         left: the identities of the `senders` that go on after the test.
     """
 
-    name: str
-    tell: Tell
-    guard: ConnectionAttempts | None = None
-    has_ended: bool = False
-    thread: threading.Thread = field(default_factory=threading.current_thread)
-    earlier_threads: set[threading.Thread] = field(default_factory=lambda: set(threading.enumerate()))
-    senders: set[threading.Thread] = field(default_factory=set)
-    left: set[int | None] = field(default_factory=set)
+    def __init__(self, name: str, tell: Tell) -> None:
+        self.name = name
+        self.tell = tell
+        self.guard: ConnectionAttempts | None = None
+        self.has_ended = False
+        self.thread = threading.current_thread()
+        self.earlier_threads = set(threading.enumerate())
+        self.senders: set[threading.Thread] = set()
+        self.left: set[int | None] = set()
 
     def leave_threads(self) -> list[tuple[str, str]]:
         """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
