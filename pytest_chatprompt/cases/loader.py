@@ -10,12 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
-from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
-from pytest_chatprompt.cases.fields import NonEmptyTupleOf
+from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
+from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, YamlSource
-from pytest_chatprompt.cases.request_options import merge_settings_of_case
 from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
@@ -138,7 +136,7 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            for position, text in explain_validation_error(error, document, EvalFileKeys):
+            for position, text in explain(error, document, EvalFileKeys):
                 self.add_diagnostic(position, text)
             return None
 
@@ -189,7 +187,7 @@ class _EvalFileLoader:
             written = document.find(("parametrize",))
         rows = self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
-            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
+            diagnostics = [diagnostic._replace(case_id=case.id) for diagnostic in rows.diagnostics]
             yield item._replace(written=EvalFileError(diagnostics))
             return
         for row in rows:
@@ -218,7 +216,7 @@ class _EvalFileLoader:
     ) -> LoadedCase:
         problems = {
             Diagnostic(self.shown_path, *position, text, data["id"])
-            for position, text in explain_validation_error(error, node, EvalCase)
+            for position, text in explain(error, node, EvalCase)
         }
         written = data["tags"] if isinstance(data.get("tags"), list) else ()
         valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
@@ -231,6 +229,13 @@ class _EvalFileLoader:
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
         return find_guideline_patterns(self.path.parent, self.root)
+
+
+def explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
+    """What is wrong with a file or a case, and where."""
+    from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415 - most files are valid
+
+    return explain_validation_error(error, node, model)
 
 
 def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
@@ -252,7 +257,7 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         # A case that has no tools at all has none to choose from.
         merged.pop("tool_choice", None)
     if file.settings is not None and case.settings is not None:
-        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
+        merged["settings"] = option_readers().merge_settings_of_case(file.settings, case.settings)
     if case.vars is not None or file.vars is not None or (case.parametrize or file.parametrize) is not None:
         merged["vars"] = freeze({**(file.vars or {}), **(case.vars or {})})
     return merged

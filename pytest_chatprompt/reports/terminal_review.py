@@ -56,8 +56,8 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
         for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):
             told = len(acceptance.accepted)
             problems = acceptance.accept(accepted)
-            for line in acceptance.accepted[told:]:
-                write_line(reporter, line)
+            for accepted_line in acceptance.accepted[told:]:
+                write_line(reporter, accepted_line)
             for problem in problems:
                 write_line(reporter, problem, red=True)
         if decision == _ACCEPT_LEFT:

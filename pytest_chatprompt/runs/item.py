@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,11 +103,10 @@ def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
-@dataclass(slots=True)
 class Notes:
     """What is known of a test while it runs.
 
-    Args:
+    Attributes:
         comparison: with its snapshot, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
@@ -118,16 +116,17 @@ class Notes:
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
 
-    comparison: Comparison | None = None
-    renamed_from: str | None = None
-    exchange: Exchange | None = None
-    data: Any = None
-    answer: LiveResponse | None = None
-    votes: tuple[JudgeVote, ...] = ()
-    repeats: RepeatsResult | None = None
-    checks: Any = None
-    failed_checks: str = ""
-    not_sent_ahead: str | None = None
+    def __init__(self) -> None:
+        self.comparison: Comparison | None = None
+        self.renamed_from: str | None = None
+        self.exchange: Exchange | None = None
+        self.data: Any = None
+        self.answer: LiveResponse | None = None
+        self.votes: tuple[JudgeVote, ...] = ()
+        self.repeats: RepeatsResult | None = None
+        self.checks: Any = None
+        self.failed_checks = ""
+        self.not_sent_ahead: str | None = None
 
 
 _notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()

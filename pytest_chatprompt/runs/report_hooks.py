@@ -10,7 +10,6 @@ import inspect
 import os
 import sysconfig
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -55,17 +54,17 @@ _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name
 _Report = Generator[None, pytest.TestReport, pytest.TestReport]
 
 
-@dataclass(eq=False)
 class ReportHooks:
     """The hooks that make the reports of eval items."""
 
-    config: pytest.Config
-    network: NetworkHooks
-    redactor: Redactor
-    # What the last clean report held.
-    _last_values: list[Any] = field(default_factory=list)
-    # The ids of the tests whose reports are this plugin's.
-    _node_ids: set[str] = field(default_factory=set)
+    def __init__(self, config: pytest.Config, network: NetworkHooks, redactor: Redactor) -> None:
+        self.config = config
+        self.network = network
+        self.redactor = redactor
+        # What the last clean report held.
+        self._last_values: list[Any] = []
+        # The ids of the tests whose reports are this plugin's.
+        self._node_ids: set[str] = set()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:

@@ -416,6 +416,8 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "cases.agentv",
+        "cases.diagnostics",
+        "cases.request_options",
         "cases.templates",
         "apis.schema_instance",
         "apis.sending",
