@@ -13,6 +13,7 @@ from pydantic import PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_chatprompt.errors import Location
+from pytest_chatprompt.text.files import LONG_TEXT
 
 
 class FrozenDict(dict[str, Any]):
@@ -56,8 +57,8 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_V
         data = json.loads(text, **options)
     except RecursionError:
         raise ValueError(_too_deep(max_depth)) from None
-    # Most texts cannot be beyond them.
-    if len(text) > max_values or text.count("[") + text.count("{") > max_depth:
+    # Most texts cannot be beyond them. Of a long one its values are counted sooner than its brackets.
+    if len(text) > min(max_values, LONG_TEXT) or text.count("[") + text.count("{") > max_depth:
         check_bounds(data, max_depth=max_depth, max_values=max_values)
     return data
 
