@@ -23,6 +23,8 @@ from pytest_chatprompt.wording import shown_path
 
 # AgentV's name for the default provider.
 DEFAULT_TARGET: Final = "default"
+# Down to the messages of a case, and its rows. The text is parsed again where the place of anything else is needed.
+_LEVELS: Final = 4
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
 _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 
@@ -99,17 +101,17 @@ class _EvalFileLoader:
         self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document = read_yaml_file(self.path, self.root, self.shown_path)
+        text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
+        source = YamlSource(text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
-        file_keys = self.validate_file_keys(document)
+        file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
             raise EvalFileError(sorted(set(self.diagnostics)))
         for warning in find_ineffective_keys(document, self.shown_path):
             warn(warning)
-        source = YamlSource(text)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
             origin = Origin(self.path, self.shown_path, *node.position, source, index)
@@ -117,7 +119,7 @@ class _EvalFileLoader:
             try:
                 case = self.load_case(data, file_keys, origin)
             except ValidationError as error:
-                loaded.append(self.invalid_case(error, node, data, file_keys))
+                loaded.append(self.invalid_case(error, origin, data, file_keys))
             else:
                 loaded += self.with_rows(case, node, document)
         return tuple(loaded)
@@ -125,7 +127,7 @@ class _EvalFileLoader:
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -136,7 +138,7 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            for position, text in explain(error, document, EvalFileKeys):
+            for position, text in explain(error, source.root, EvalFileKeys):
                 self.add_diagnostic(position, text)
             return None
 
@@ -212,8 +214,9 @@ class _EvalFileLoader:
         return self.rows[node.position]
 
     def invalid_case(
-        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+        self, error: ValidationError, origin: Origin, data: dict[str, Any], file_keys: EvalFileKeys
     ) -> LoadedCase:
+        node = origin.source.root.find(("evalcases", origin.case_index))
         problems = {
             Diagnostic(self.shown_path, *position, text, data["id"])
             for position, text in explain(error, node, EvalCase)
@@ -221,7 +224,7 @@ class _EvalFileLoader:
         written = data["tags"] if isinstance(data.get("tags"), list) else ()
         valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
         tags = (*file_keys.tags, *valid_tags)
-        return LoadedCase(data["id"], tags, node.position.line, EvalFileError(sorted(problems)))
+        return LoadedCase(data["id"], tags, origin.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
