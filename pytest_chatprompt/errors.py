@@ -41,7 +41,7 @@ after the test that started it, and whose requests are no longer captured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_chatprompt.wording import about_message, visible
 
@@ -60,8 +60,7 @@ class ChatPromptError(_Shown, Exception):
     """Base of every error of this package."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One problem of a file, and its position.
 
     Args:

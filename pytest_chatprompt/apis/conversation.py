@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
@@ -18,8 +17,7 @@ from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
 from pytest_chatprompt.text.media_types import described_size
 
 
-@dataclass(frozen=True, slots=True)
-class SentMedia:
+class SentMedia(NamedTuple):
     """An image or another file in a turn.
 
     Args:
@@ -40,8 +38,7 @@ class SentMedia:
         return f"<{self.kind.capitalize()}: {facts}>" if facts else f"<{self.kind.capitalize()}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(NamedTuple):
     """Reasoning of the model that is sent back to it."""
 
     text: str = ""
@@ -50,8 +47,7 @@ class Thought:
         return f"<Thought: {self.text}>" if self.text else "<Thought>"
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationToolCall:
+class ConversationToolCall(NamedTuple):
     """A call of a tool."""
 
     name: str
@@ -59,8 +55,7 @@ class ConversationToolCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """The result of a tool call; `is_error` says that the tool failed."""
 
     parts: tuple[str | SentMedia | Thought, ...]
@@ -72,8 +67,7 @@ class ToolResult:
 Part = str | SentMedia | Thought | ConversationToolCall | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationTurn:
+class ConversationTurn(NamedTuple):
     """What one role says: texts, media, thoughts, tool calls and results."""
 
     role: str
@@ -103,8 +97,7 @@ class ConversationTurn:
                 yield part
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(NamedTuple):
     """What a request says to the model."""
 
     turns: tuple[ConversationTurn, ...] = ()
@@ -223,7 +216,14 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
     """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
     parts = read_parts(value, read)
-    return tuple(part if isinstance(part, str | SentMedia | Thought) else json_text(asdict(part)) for part in parts)
+    return tuple(part if isinstance(part, str | SentMedia | Thought) else json_text(_as_data(part)) for part in parts)
+
+
+def _as_data(part: Part) -> Any:
+    if isinstance(part, str):
+        return part
+    parts = {"parts": [_as_data(each) for each in part.parts]} if isinstance(part, ToolResult) else {}
+    return part._asdict() | parts
 
 
 def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:

@@ -20,7 +20,7 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.text.json_data import value_at
 
 _MOST_CHOICES: Final = 128
-_PIECE: Final = re.compile(r"\s*\S+|\s+$")
+_PIECE: Final = r"\s*\S+|\s+$"
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -39,7 +39,7 @@ class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 def pieces(text: str) -> Iterator[str]:
     """The pieces in which a text is streamed: words, each with the white space before it."""
-    return (match[0] for match in _PIECE.finditer(text))
+    return (match[0] for match in re.finditer(_PIECE, text))
 
 
 # What streams give in pieces; every other text is whole.

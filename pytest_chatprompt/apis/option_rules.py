@@ -307,7 +307,7 @@ def _strict_schemas(
 
     for tool in function_tools(request.tools):
         if tool.strict and tool.parameters is not None:
-            yield ("tools", tool.index), f"the parameters of {tool.name!r}", tool.parameters
+            yield ("tools", tool.place), f"the parameters of {tool.name!r}", tool.parameters
     schema = _output_schema(request)
     if schema is not None and (schema.strict or every_format):
         yield ("response_format",), f"the schema {schema.name!r}" if schema.name else "the schema", schema.schema

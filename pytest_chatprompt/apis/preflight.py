@@ -5,18 +5,18 @@ What an API cannot express at all is not a finding but a `PayloadError`, raised 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.response import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
+class ModelLimits(NamedTuple):
     """What a model accepts; `None` where that is not known, and then the model breaks no rule about it.
 
     Args:
@@ -39,8 +39,7 @@ class ModelLimits:
         """Return these limits, replaced by the other ones wherever those are known."""
         if other == UNKNOWN:
             return self
-        values = {field.name: getattr(other, field.name) for field in fields(other)}
-        return replace(self, **{name: value for name, value in values.items() if value is not None})
+        return self._replace(**{name: value for name, value in other._asdict().items() if value is not None})
 
 
 UNKNOWN: Final = ModelLimits()
@@ -60,8 +59,7 @@ class ModelParameters(NamedTuple):
     max_output_tokens: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreflightInput:
+class PreflightInput(NamedTuple):
     """A request that is about to be sent, as the rules see it.
 
     Args:
@@ -88,7 +86,7 @@ class PreflightInput:
     tools: Sequence[Mapping[str, Any]] = ()
     tool_choice: str | Mapping[str, Any] | None = None
     response_format: Mapping[str, Any] | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def turns(self) -> tuple[ChatMessage, ...]:
@@ -104,7 +102,9 @@ def number_or_none(value: Any) -> Any:
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model."""
     name = model.lower()
-    return next((limits for glob, limits in known.items() if fnmatchcase(name, glob)), UNKNOWN)
+    # To match a glob takes a regular expression: most differ in their first letters.
+    globs = (glob for glob in known if name.startswith(re.split(r"[*?[]", glob, maxsplit=1)[0]))
+    return next((known[glob] for glob in globs if fnmatchcase(name, glob)), UNKNOWN)
 
 
 # The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.
@@ -130,8 +130,7 @@ def told(text: str) -> Callable[[Callable[[PreflightInput], Iterable[Found]]], R
     return decorate
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """Something that an API is known to refuse, or to read in another way than it is written.
 
     Args:

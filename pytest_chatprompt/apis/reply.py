@@ -27,7 +27,7 @@ _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reply:
     """What the model replies, in the terms that all APIs share, as `EvalAPI.reply` takes it."""
 
@@ -41,11 +41,11 @@ class Reply:
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
             raise TypeError(f"text must be a str, not {type(self.text).__name__}; give data as json={{...}}")
-        object.__setattr__(self, "tool_calls", _checked_calls(self.tool_calls))
+        self.tool_calls = _checked_calls(self.tool_calls)
         if self.json is not None:
-            object.__setattr__(self, "json", _json_copy(self.json, "json"))
+            self.json = _json_copy(self.json, "json")
         if self.usage is not None:
-            object.__setattr__(self, "usage", _checked_usage(self.usage))
+            self.usage = _checked_usage(self.usage)
         self._check_combination()
 
     def _check_combination(self) -> None:
@@ -105,13 +105,10 @@ def _json_copy(value: Any, place: str) -> Any:
 
 
 # Gemini, Bedrock, Vertex and Azure's deployments name the model in the path.
-_MODEL_IN_PATH: Final = re.compile(
-    r"/(?:models|tunedModels|endpoints|model|deployments)/(.+(?=/converse)|[^/:@]+)(?=[/:@])"
-)
+_MODEL_IN_PATH: Final = r"/(?:models|tunedModels|endpoints|model|deployments)/(.+(?=/converse)|[^/:@]+)(?=[/:@])"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """A request to a model."""
 
     path: str
@@ -130,7 +127,7 @@ class ModelRequest:
     @property
     def model(self) -> str:
         """The model that the path or the body names; `""` if none does."""
-        in_path = _MODEL_IN_PATH.search(self.path)
+        in_path = re.search(_MODEL_IN_PATH, self.path)
         model = self.body.get("model") if in_path is None else in_path[1]
         return model if isinstance(model, str) else ""
 
@@ -233,8 +230,7 @@ def _read_format(response_format: Any) -> Mapping[str, Any] | None:
     return {"type": "json_object"} if wanted["type"] == "json_object" else None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerToolCall:
+class AnswerToolCall(NamedTuple):
     """A tool call of the answer; a custom tool takes a text, the argument `input`, in place of JSON data."""
 
     name: str
@@ -250,8 +246,7 @@ class AnswerToolCall:
         return text if isinstance(text, str) else json_text(self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the model replies; only one with tool calls may have no text.
 
     The finish reason is the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.

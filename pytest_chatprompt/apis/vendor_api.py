@@ -175,7 +175,7 @@ def write_tools(
     tools: Sequence[Mapping[str, Any]], vendor: str, write: Callable[[FunctionTool], dict[str, Any]]
 ) -> Blocks:
     """The tools of an API that has functions, each as `write` makes it, and raw ones, as they are; else an error."""
-    functions = {function.index: function for function in require_functions(tools, vendor)}
+    functions = {function.place: function for function in require_functions(tools, vendor)}
     return [write(functions[index]) if index in functions else tool["raw"] for index, tool in enumerate(tools)]
 
 

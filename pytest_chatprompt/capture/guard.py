@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from traceback import walk_stack
@@ -53,7 +52,6 @@ class Caller(NamedTuple):
         return f"{tried}, called at {self.place}" if self.place else tried
 
 
-@dataclass(eq=False, slots=True)
 class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
@@ -61,14 +59,17 @@ class ConnectionAttempts:
     An `owner` is told each attempt in place of these lists, where no report of a test would show them.
     """
 
-    allows_programs: bool = False
-    allowed_hosts: frozenset[str] = frozenset()
-    has_looked_up: bool = False
-    blocked: list[str] = field(default_factory=list)
-    programs: list[str] = field(default_factory=list)
-    callers: dict[str, Caller] = field(default_factory=dict)
-    loopback: list[str] = field(default_factory=list)
-    owner: Owner | None = None
+    def __init__(
+        self, allows_programs: bool = False, allowed_hosts: frozenset[str] = frozenset(), owner: Owner | None = None
+    ) -> None:
+        self.allows_programs = allows_programs
+        self.allowed_hosts = allowed_hosts
+        self.has_looked_up = False
+        self.blocked: list[str] = []
+        self.programs: list[str] = []
+        self.callers: dict[str, Caller] = {}
+        self.loopback: list[str] = []
+        self.owner = owner
 
     def allows_host(self, attempt: Attempt) -> bool:
         """Whether a host may be reached."""
@@ -94,11 +95,10 @@ def _frames() -> Mapping[int, FrameType]:
             gc.enable()
 
 
-@dataclass(eq=False, slots=True)
 class Owner:
     """A test that runs, or one that has ended.
 
-    Args:
+    Attributes:
         name: its node id; `""` for what no test has left behind.
         tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
@@ -106,14 +106,15 @@ class Owner:
         left: the identities of the `senders` that go on after the test.
     """
 
-    name: str
-    tell: Tell
-    guard: ConnectionAttempts | None = None
-    has_ended: bool = False
-    thread: threading.Thread = field(default_factory=threading.current_thread)
-    earlier_threads: set[threading.Thread] = field(default_factory=lambda: set(threading.enumerate()))
-    senders: set[threading.Thread] = field(default_factory=set)
-    left: set[int | None] = field(default_factory=set)
+    def __init__(self, name: str, tell: Tell) -> None:
+        self.name = name
+        self.tell = tell
+        self.guard: ConnectionAttempts | None = None
+        self.has_ended = False
+        self.thread = threading.current_thread()
+        self.earlier_threads = set(threading.enumerate())
+        self.senders: set[threading.Thread] = set()
+        self.left: set[int | None] = set()
 
     def leave_threads(self) -> list[tuple[str, str]]:
         """Find the threads that have sent a request in the test and go on, each with its line; they are its own now.
@@ -132,20 +133,20 @@ class Owner:
         return {thread: place for thread in threads if (place := caller_at(frames.get(thread.ident or 0)).place)}
 
 
-@dataclass(eq=False)
 class _Guards:
     """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
 
-    is_hooked: bool = False
-    # The innermost last.
-    active: list[ConnectionAttempts] = field(default_factory=list)
-    # The variables of which programs may be started that have all of them.
-    allowed_programs: list[Mapping[str, str]] = field(default_factory=list)
-    running: Owner | None = None
-    # The test to which code belongs wherever its context is taken along.
-    owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)  # noqa: RUF009 - there is one
-    # `owner`: the test in which a thread has last sent a request.
-    thread: threading.local = field(default_factory=threading.local)
+    def __init__(self) -> None:
+        self.is_hooked = False
+        # The innermost last.
+        self.active: list[ConnectionAttempts] = []
+        # The variables of which programs may be started that have all of them.
+        self.allowed_programs: list[Mapping[str, str]] = []
+        self.running: Owner | None = None
+        # The test to which code belongs wherever its context is taken along.
+        self.owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)
+        # `owner`: the test in which a thread has last sent a request.
+        self.thread = threading.local()
 
 
 _guards: Final = _Guards()

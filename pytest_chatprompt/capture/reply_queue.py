@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import CaptureError
@@ -62,13 +61,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
-@dataclass(eq=False, slots=True)
 class ReplyQueue:
     """The replies that a test has queued, and those that requests took. Safe between threads."""
 
-    waiting: list[QueuedReply] = field(default_factory=list)
-    taken: list[QueuedReply] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self.waiting: list[QueuedReply] = []
+        self.taken: list[QueuedReply] = []
+        self._lock = threading.Lock()
 
     def add(self, reply: Reply, when: When | None) -> None:
         """Queue a reply; an error if `when` is neither a text nor an ordinary function."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     PrivateAttr,
     model_validator,
 )
@@ -31,7 +33,6 @@ from pytest_chatprompt.cases.fields import (
 )
 from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
 from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
-from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import Row, find_problem
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.json_data import (
@@ -57,6 +58,23 @@ PassRate = Annotated[
     float,
     checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
 ]
+
+
+def option_readers() -> ModuleType:
+    """The module that reads options, which takes longer to import than a small eval file to load."""
+    from pytest_chatprompt.cases import request_options  # noqa: PLC0415 - most eval files have no options
+
+    return request_options
+
+
+_Data = Mapping[str, Any]
+# `None` if it is not set. Tools and a format may be the path of a file.
+Settings = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_settings(data))]
+ToolsOrPath = Annotated[
+    str | tuple[_Data, ...] | None, PlainValidator(lambda data: option_readers().read_tools_or_path(data))
+]
+ToolChoiceOrWord = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_tool_choice(data))]
+FormatOrPath = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_format_or_path(data))]
 
 
 _RowsOrPath: Final = checked(

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_chatprompt.cases.fields import Level, StrictModel
+from pytest_chatprompt.cases.fields import OTHER_FORMATS, Level, StrictModel
 from pytest_chatprompt.cases.message import PART_MODELS, ROLES, EvalMessage, ToolCall, location_in_file
 from pytest_chatprompt.cases.request_options import (
     SETTING_NAMES,
@@ -221,8 +221,6 @@ _ELSEWHERE: Final = (
     " under 'settings', of the case or of the file",
     " beside 'input_messages', or at the top of the file",
 )
-# Cases of other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
-OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
 _OTHER_FORMAT: Final = (
     "this is the format of promptfoo and of today's AgentV, which this version does not read: run the file with that "
     "tool, or write its cases under 'evalcases', each with an 'id' and its 'input_messages'"

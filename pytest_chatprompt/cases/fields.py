@@ -22,6 +22,8 @@ def _reject_empty_list(value: Any) -> Any:
 T = TypeVar("T")
 # What an eval file consists of; errors about unknown keys know what may be meant at each level.
 Level = Literal["file", "case", "settings", "message", "part"]
+# The keys of cases in other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
+OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
 # YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
 TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.

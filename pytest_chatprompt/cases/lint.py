@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
-from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
 from pytest_chatprompt.cases.message import TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position
@@ -50,6 +49,9 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
         for key, entry in _inner(entries, place).items():
+            # Most cases have none.
+            from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting  # noqa: PLC0415
+
             explanation = explain_ineffective_setting(key, place)
             if explanation:
                 name = f"{place}.{key}"
@@ -66,8 +68,8 @@ def _has_content(entry: Entry) -> bool:
     return entry.node.value not in (None, (), {})
 
 
-# A variable, perhaps with an attribute or a filter; not the braces of code.
-_VARIABLE: Final = re.compile(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}")
+# A variable, perhaps with an attribute or a filter; not the braces of code. Few files have any, and compile it.
+_VARIABLE: Final = r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}"
 
 
 def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
@@ -79,7 +81,7 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
         if case.vars is not None:
             continue
         for location, content in _texts(case):
-            variable = _VARIABLE.search(content) if "{{" in content else None
+            variable = re.search(_VARIABLE, content) if "{{" in content else None
             if variable is not None:
                 text = (
                     f"{variable[0]} is sent as it is, because neither the case nor its file has 'vars' or "

@@ -10,12 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag
-from pytest_chatprompt.cases.diagnostics import OTHER_FORMATS, explain_validation_error
-from pytest_chatprompt.cases.fields import NonEmptyTupleOf
+from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
+from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, YamlSource
-from pytest_chatprompt.cases.request_options import merge_settings_of_case
 from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
@@ -25,6 +23,8 @@ from pytest_chatprompt.wording import shown_path
 
 # AgentV's name for the default provider.
 DEFAULT_TARGET: Final = "default"
+# Down to the messages of a case, and its rows. The text is parsed again where the place of anything else is needed.
+_LEVELS: Final = 4
 # The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
 _DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 
@@ -101,17 +101,17 @@ class _EvalFileLoader:
         self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document = read_yaml_file(self.path, self.root, self.shown_path)
+        text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
+        source = YamlSource(text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
-        file_keys = self.validate_file_keys(document)
+        file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
             raise EvalFileError(sorted(set(self.diagnostics)))
         for warning in find_ineffective_keys(document, self.shown_path):
             warn(warning)
-        source = YamlSource(text)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
             origin = Origin(self.path, self.shown_path, *node.position, source, index)
@@ -119,7 +119,7 @@ class _EvalFileLoader:
             try:
                 case = self.load_case(data, file_keys, origin)
             except ValidationError as error:
-                loaded.append(self.invalid_case(error, node, data, file_keys))
+                loaded.append(self.invalid_case(error, origin, data, file_keys))
             else:
                 loaded += self.with_rows(case, node, document)
         return tuple(loaded)
@@ -127,7 +127,7 @@ class _EvalFileLoader:
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -138,7 +138,7 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
-            for position, text in explain_validation_error(error, document, EvalFileKeys):
+            for position, text in explain(error, source.root, EvalFileKeys):
                 self.add_diagnostic(position, text)
             return None
 
@@ -189,7 +189,7 @@ class _EvalFileLoader:
             written = document.find(("parametrize",))
         rows = self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
-            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
+            diagnostics = [diagnostic._replace(case_id=case.id) for diagnostic in rows.diagnostics]
             yield item._replace(written=EvalFileError(diagnostics))
             return
         for row in rows:
@@ -214,16 +214,17 @@ class _EvalFileLoader:
         return self.rows[node.position]
 
     def invalid_case(
-        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+        self, error: ValidationError, origin: Origin, data: dict[str, Any], file_keys: EvalFileKeys
     ) -> LoadedCase:
+        node = origin.source.root.find(("evalcases", origin.case_index))
         problems = {
             Diagnostic(self.shown_path, *position, text, data["id"])
-            for position, text in explain_validation_error(error, node, EvalCase)
+            for position, text in explain(error, node, EvalCase)
         }
         written = data["tags"] if isinstance(data.get("tags"), list) else ()
         valid_tags = [tag for tag in written if isinstance(tag, str) and is_valid_tag(tag)]
         tags = (*file_keys.tags, *valid_tags)
-        return LoadedCase(data["id"], tags, node.position.line, EvalFileError(sorted(problems)))
+        return LoadedCase(data["id"], tags, origin.line, EvalFileError(sorted(problems)))
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
@@ -231,6 +232,13 @@ class _EvalFileLoader:
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
         return find_guideline_patterns(self.path.parent, self.root)
+
+
+def explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
+    """What is wrong with a file or a case, and where."""
+    from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415 - most files are valid
+
+    return explain_validation_error(error, node, model)
 
 
 def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
@@ -252,7 +260,7 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         # A case that has no tools at all has none to choose from.
         merged.pop("tool_choice", None)
     if file.settings is not None and case.settings is not None:
-        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
+        merged["settings"] = option_readers().merge_settings_of_case(file.settings, case.settings)
     if case.vars is not None or file.vars is not None or (case.parametrize or file.parametrize) is not None:
         merged["vars"] = freeze({**(file.vars or {}), **(case.vars or {})})
     return merged

@@ -1,5 +1,6 @@
 """The options of a request in an eval file: `settings`, `tools`, `tool_choice` and `response_format`.
 
+Most eval files have none, so this module is imported when the first one is read.
 Tools and formats have the shape of OpenAI's chat completions or Responses, and stay as their author wrote them.
 Source: https://platform.openai.com/docs/guides/function-calling and /structured-outputs, and the package `openai`
 (in `types/`: `chat/chat_completion_tool_union_param.py`, `shared_params/response_format_json_schema.py`,
@@ -41,7 +42,6 @@ from pytest_chatprompt.text.json_data import (
 from pytest_chatprompt.wording import did_you_mean
 
 
-# Most eval files have no options: their models are built when the first one is read.
 class RequestSettings(StrictModel):
     """The settings of a request; `None` leaves a setting out, even if the provider sets it.
 
@@ -361,25 +361,13 @@ def read_format_or_path(data: Any) -> Any:
     )
 
 
-_Data = Mapping[str, Any]
-# Of an eval file or a case: `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[_Data | None, PlainValidator(read_settings)]
-ToolsOrPath = Annotated[str | tuple[_Data, ...] | None, PlainValidator(read_tools_or_path)]
-ToolChoiceOrWord = Annotated[str | _Data | None, PlainValidator(read_tool_choice)]
-FormatOrPath = Annotated[str | _Data | None, PlainValidator(read_format_or_path)]
-# Of a request.
-SettingsOfRequest = Annotated[_Data, PlainValidator(read_request_settings)]
-ToolsOfRequest = Annotated[tuple[_Data, ...], PlainValidator(read_tools)]
-FormatOfRequest = Annotated[_Data | None, PlainValidator(read_response_format)]
-
-
 class _ToolsFile(BaseModel, defer_build=True):
-    tools: ToolsOfRequest
+    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)]
 
 
 class _FormatFile(BaseModel, defer_build=True):
     # An empty YAML file is null, which is not a format.
-    response_format: Annotated[_Data, PlainValidator(lambda data: read_response_format(data or ""))]
+    response_format: Annotated[Mapping[str, Any], PlainValidator(lambda data: read_response_format(data or ""))]
 
 
 # The files that `tools` and `response_format` may name.

@@ -82,6 +82,17 @@ def describe_check(check: EvalCheck) -> str:
     return " ".join(words)
 
 
+def verdict_word(passed: bool | None) -> str:
+    """What a check said, as a word."""
+    return "not graded" if passed is None else "passed" if passed else "failed"
+
+
+def verdict_sentence(passed: bool | None, description: str, of: str, reason: str) -> str:
+    """What a check said: `failed: icontains '14 days': the answer does not contain it`."""
+    noun = "" if passed is None else f"the {of} "
+    return f"{verdict_word(passed)}: {description}: {noun}{reason}"
+
+
 def _shown(value: Any) -> str:
     """A value of the file; a regular expression would be hard to read with its backslashes doubled."""
     is_plain = isinstance(value, str) and value.isprintable() and "'" not in value

@@ -10,9 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
-from pytest_chatprompt.cases.case import EvalCase, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import SentData, Verdict, cut, describe_check
+from pytest_chatprompt.grading.check import SentData, Verdict, cut, describe_check, verdict_sentence
 from pytest_chatprompt.grading.judge import JudgeVote, LlmRubric, count_votes
 from pytest_chatprompt.grading.parsing import CaseCheck, find_node
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -32,6 +32,18 @@ class GradedCheck:
     def passed(self) -> bool:
         """Whether the check passes; one without a verdict does not."""
         return self.verdict is not None and self.verdict.passed
+
+    @property
+    def sentence(self) -> str:
+        """What it said: `failed: icontains '14 days': the answer does not contain it`."""
+        written, of = self.check.written, {} if self.check.of == "answer" else {"of": self.check.of}
+        arguments = {key: value for key, value in written.arguments.items() if key != "of"}
+        if arguments.get("value") is None:
+            arguments.pop("value", None)
+        description = describe_check(EvalCheck(written.type.replace("-", "_"), arguments | of))
+        if self.verdict is None:
+            return verdict_sentence(None, description, self.check.of, self.error)
+        return verdict_sentence(self.passed, description, self.check.of, self.verdict.reason)
 
 
 def grade(

@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, PlainValidator
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
-from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
@@ -94,6 +93,9 @@ class JudgeQuestion:
 
     def request(self, answer: str) -> ProviderRequest:
         """The request about an answer."""
+        # Most checks ask no judge, and Jinja takes long to import.
+        from pytest_chatprompt.cases.templates import TextTemplateError, render_text  # noqa: PLC0415
+
         texts = {"rubric": self.rubric, "question": quoted(self.question), "answer": quoted(answer)}
         variables = {**self.variables, **texts}
         messages = []

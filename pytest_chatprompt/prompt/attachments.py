@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
-from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
@@ -86,6 +85,9 @@ class FileReader:
         path = self.find(name, folder).path
         text = self.read(path, name)
         if (path, model) not in self._parsed:
+            # Few cases name such a file.
+            from pytest_chatprompt.cases.diagnostics import parse_definition_file  # noqa: PLC0415
+
             self._parsed[path, model] = parse_definition_file(text, shown_path(path, self.root), key, model)
         return self._parsed[path, model]
 
@@ -122,8 +124,7 @@ def _matches(name: str, pattern: str) -> bool:
         raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A file that a case names, with what its parts need of it.
 
     Args:
@@ -171,7 +172,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
             seen.add((part.type, written))
             if fields:
                 known = attachments.get(written)
-                attachments[written] = Attachment(**fields) if known is None else replace(known, **fields)
+                attachments[written] = Attachment(**fields) if known is None else known._replace(**fields)
     if diagnostics:
         raise EvalFileError(diagnostics)
     return attachments

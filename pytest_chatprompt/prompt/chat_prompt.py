@@ -40,7 +40,7 @@ class MediaError(Exception):
     """A part is not an image, document or audio file that can be sent."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Media:
     """An image, a document or an audio file.
 
@@ -150,7 +150,7 @@ def _check_kind(kind: MediaKind, media_type: str, subject: str) -> None:
         raise MediaError(f"{subject} is {kind_with_article(found)} ({media_type}); write type: {found}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MarkedText:
     """A text that stays apart from those around it, since a prefix that the API caches ends with it.
 
@@ -172,7 +172,7 @@ class MarkedText:
         return {"type": "text", "value": self.text, "cache_control": self.cache_control}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JSONResult:
     """The result of a tool as data, for APIs that take it; for the others it is text (rule A7)."""
 
@@ -186,7 +186,7 @@ class JSONResult:
         return {"type": "text", "value": str(self)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RawContent:
     """A part, or a whole message, that is sent to one vendor as it is, and that the others lack.
 

@@ -1,30 +1,32 @@
 """The request: everything that a provider gets for a case (rule E1), and its tools and format in one shape."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation.
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
-from pytest_chatprompt.cases.origin import find_running_test
-from pytest_chatprompt.cases.request_options import (
-    FILE_MODELS,
-    FormatOfRequest,
-    SettingsOfRequest,
+from pytest_chatprompt.cases.case import (
+    EvalCase,
     ToolChoiceOrWord,
-    ToolsOfRequest,
-    settings_for,
+    case_diagnostic,
+    case_in_test,
+    option_readers,
 )
+from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
 from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.json_data import FrozenDict
+
+_Data = Mapping[str, Any]
+_Settings = Annotated[_Data, PlainValidator(lambda data: option_readers().read_request_settings(data))]
+_Tools = Annotated[tuple[_Data, ...], PlainValidator(lambda data: option_readers().read_tools(data))]
+_ResponseFormat = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_response_format(data))]
 
 
 class ProviderRequest(BaseModel):
@@ -47,7 +49,7 @@ class ProviderRequest(BaseModel):
         question_adjustments: those of `adjustments` that apply to the question too.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     question: str = ""
     chat_prompt: tuple[ChatMessage, ...] | None = None
@@ -55,10 +57,10 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: SettingsOfRequest = Field(default_factory=FrozenDict)
-    tools: ToolsOfRequest = ()
+    settings: _Settings = Field(default_factory=FrozenDict)
+    tools: _Tools = ()
     tool_choice: ToolChoiceOrWord = None
-    response_format: FormatOfRequest = None
+    response_format: _ResponseFormat = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()
@@ -106,7 +108,10 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     metadata = dict(case.metadata)
     if case.system_prompt is None and project_system_prompt is not None:
         metadata["systemPrompt"] = project_system_prompt
-    return ProviderRequest(
+    options = _options(case, reader, provider_name)
+    # A copy of a case may have options that nothing checked; for the other fields the model need not even be built.
+    make_request = ProviderRequest if options else ProviderRequest.model_construct
+    return make_request(
         question=render_transcript(rendered),
         chat_prompt=conversion.chat_prompt,
         guidelines=tuple(guideline.content for guideline in conversion.guidelines),
@@ -114,7 +119,7 @@ def build_request(  # noqa: PLR0913 - what a request is made of
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.full_id,
-        **_options(case, reader, provider_name),
+        **options,
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )
@@ -124,14 +129,14 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
-        options["settings"] = settings_for(provider_name, case.settings)
+        options["settings"] = option_readers().settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
             try:
-                value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
+                value = reader.read_definition(value, case.path.parent, key, option_readers().FILE_MODELS[key])
             except NamedFileError as error:
                 raise EvalFileError([case_diagnostic(case, str(error), key)]) from error
         if value is not None:
@@ -139,11 +144,13 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     return options
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTool:
-    """A function that the model may call, with its index among the tools; what the author does not say is `None`."""
+class FunctionTool(NamedTuple):
+    """A function that the model may call; `place` is its 0-based index among the tools.
 
-    index: int
+    What the author does not say is `None`.
+    """
+
+    place: int
     name: str
     description: str | None
     parameters: Mapping[str, Any] | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setting
 from pytest_chatprompt.providers.response import TokenUsage
@@ -94,8 +94,7 @@ def _vendor_at(base_url: str) -> str:
 _ONE_OF_EACH: Final = TokenUsage(input_tokens=1, output_tokens=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Billing:
+class Billing(NamedTuple):
     """Who bills a request, and for what model.
 
     Args:

@@ -85,7 +85,8 @@ class Acceptance:
         what = (
             count(number, "new snapshot") if change_id == NEW else f"change {change_id} in {count(number, 'snapshot')}"
         )
-        self.accepted.append(f"accepted {what}")
+        if number:
+            self.accepted.append(f"accepted {what}")
         self.problems += problems
         return problems
 
@@ -174,7 +175,8 @@ class AcceptanceHooks:
         differing = [*self._differing.values()]
         self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         self._decide(self._acceptance, session.config)
-        _settle(session, reporter, differing, self._acceptance.results)
+        if self._acceptance.accepted or not self._acceptance.problems:
+            _settle(session, reporter, differing, self._acceptance.results)
         session.testsfailed += bool(self._acceptance.problems)
 
     @pytest.hookimpl(trylast=True)

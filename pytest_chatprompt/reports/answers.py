@@ -44,7 +44,7 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
     """The whole answer, what it took, and what its checks said, as the section of a report."""
     calls = [f"[{call}]" for call in called_tools(response)]
     facts = ", ".join(answer_facts(response))
-    parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
+    parts = [response.text, *calls, f"({facts})" if facts else "", *(check.sentence for check in checks)]
     return "\n".join(part for part in parts if part)
 
 
@@ -60,7 +60,7 @@ def case_section(result: CaseResult) -> str:
 
     parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
     parts += _attempts(result.repeats.attempts, f" of {result.repeats.planned}")
-    return "\n\n".join([*parts, *map(check_line, result.checks)])
+    return "\n\n".join([*parts, *(check.sentence for check in result.checks)])
 
 
 def _attempts(attempts: Iterable[AttemptResult], of: str = "") -> Iterator[str]:
@@ -68,12 +68,6 @@ def _attempts(attempts: Iterable[AttemptResult], of: str = "") -> Iterator[str]:
     for attempt in attempts:
         text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
         yield f"answer {attempt.number}{of}: {attempt.outcome}\n{text}"
-
-
-def check_line(check: CheckResult) -> str:
-    """What a check said: `failed: icontains '14 days': the answer does not contain it`."""
-    noun = "" if check.passed is None else f"the {check.of} "
-    return f"{check.verdict}: {check.description}: {noun}{check.reason}"
 
 
 def called_tools(response: ResponseResult) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
 from pytest_chatprompt.reports.ab import FROM_NEVER, TO_NEVER, Compared, turned
-from pytest_chatprompt.reports.answers import called_tools, check_line, table_rows, total_of
+from pytest_chatprompt.reports.answers import called_tools, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults, SnapshotResult
@@ -262,7 +262,7 @@ def _told(case: CaseComparison) -> ToldCase:
     lines = []
     for check in (*case.failing, *case.passing):
         place = f"{check.place}: " if check.place else ""
-        lines.append(f"{place}{check_line(check)}")
+        lines.append(f"{place}{check.sentence}")
     if after.error is not None and not case.failing:
         lines.append(after.error.message)
     return after.node_id, "; ".join(facts), lines, case.answers

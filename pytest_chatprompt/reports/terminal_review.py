@@ -54,8 +54,10 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
         if decision == _QUIT:
             return
         for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):
+            told = len(acceptance.accepted)
             problems = acceptance.accept(accepted)
-            write_line(reporter, acceptance.accepted[-1])
+            for accepted_line in acceptance.accepted[told:]:
+                write_line(reporter, accepted_line)
             for problem in problems:
                 write_line(reporter, problem, red=True)
         if decision == _ACCEPT_LEFT:

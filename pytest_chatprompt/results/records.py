@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
-from pytest_chatprompt.grading.check import NEGATION, describe_check
+from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence, verdict_word
 from pytest_chatprompt.grading.rates import Pairs, Verdict
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
@@ -90,7 +90,12 @@ class CheckResult(_Record):
     @property
     def verdict(self) -> str:
         """What it said, as a word."""
-        return "not graded" if self.passed is None else "passed" if self.passed else "failed"
+        return verdict_word(self.passed)
+
+    @property
+    def sentence(self) -> str:
+        """What it said: `failed: icontains '14 days': the answer does not contain it`."""
+        return verdict_sentence(self.passed, self.description, self.of, self.reason)
 
 
 def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:

@@ -18,10 +18,19 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.reports.answers import case_section, check_line
+from pytest_chatprompt.reports.answers import case_section
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.runs.code_snapshots import accepting_command, last_assertion
-from pytest_chatprompt.runs.item import EvalItem, Notes, notes_of, take_notes
+from pytest_chatprompt.runs.item import (
+    ANSWER_PROPERTY,
+    CALLS_PROPERTY,
+    CHECK_PROPERTY,
+    EvalItem,
+    Notes,
+    notes_of,
+    set_properties,
+    take_notes,
+)
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
@@ -57,10 +66,6 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     answers = [] if capture is None else capture.answers()
     notes = take_notes(item)
     if not (is_told or notes.answer or notes.versions or answers):
-        # Of a case that passes, JUnit's XML alone shows what its checks said.
-        checks = () if notes.checks is None else notes.checks.results()
-        if checks:
-            _set_properties(item, report, [(_CHECK, check_line(check)) for check in checks])
         return
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
@@ -73,7 +78,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     # Secrets that JSON escapes would not be found when the whole report is cleaned.
     vars(report)["chatprompt_result"] = json.dumps(map_texts(result.as_data(), redactor.redact))
     if report.when != "teardown" and (isinstance(item, EvalItem) or answers):
-        _set_properties(item, report, list(_properties(result)))
+        set_properties(item, report, list(_properties(result)))
         if report.passed and result.response is not None:
             # A failure shows what it is about.
             report.sections.append((_SECTION, visible(case_section(result))))
@@ -187,26 +192,15 @@ def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
 
 
 _SECTION: Final = "answer"
-_ANSWER: Final = "chatprompt_answer"
-_TOOL_CALLS: Final = "chatprompt_tool_calls"
-_CHECK: Final = "chatprompt_check"
-_NAMES: Final = frozenset({_ANSWER, _TOOL_CALLS, _CHECK})
-
-
-def _set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
-    """Replace what an earlier run of the item has left there."""
-    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
-    for kept in (item.user_properties, report.user_properties):
-        kept[:] = [entry for entry in kept if entry[0] not in _NAMES] + properties
 
 
 def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
     for response in result.responses:
-        yield _ANSWER, response.text
+        yield ANSWER_PROPERTY, response.text
         if response.tool_calls:
-            yield _TOOL_CALLS, json.dumps(response.tool_calls, ensure_ascii=False)
+            yield CALLS_PROPERTY, json.dumps(response.tool_calls, ensure_ascii=False)
     for check in result.all_checks:
-        yield _CHECK, check_line(check)
+        yield CHECK_PROPERTY, check.sentence
 
 
 def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:

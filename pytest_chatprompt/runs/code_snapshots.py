@@ -83,12 +83,10 @@ def test_name(item: pytest.Item) -> str:
 
 
 # What pytest says of an `assert` of nothing but a comparison, after the words of its author, and what unittest says.
-_ASSERTED: Final = re.compile(
-    r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
-)
+_ASSERTED: Final = r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
+_ASSERTED_EQUAL: Final = r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+"
 # Syrupy colours it where the run has a terminal.
-_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
-_ASSERTED_EQUAL: Final = re.compile(r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+")
+_COLOUR: Final = r"\x1b\[[\d;]*m"
 # Those of a test: the first one, and others that it made from it.
 assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
@@ -113,13 +111,13 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
     # In a `finally` or an `except` it stands for another error. Hypothesis notes the example that fails.
     if not isinstance(error, AssertionError) or error.__context__ is not None or hasattr(error, "__notes__"):
         return None
-    message = _COLOUR.sub("", str(error))
+    message = re.sub(_COLOUR, "", str(error))
     first_line = comparison.partition("\n")[0]
-    asserted = _ASSERTED.match(message)
+    asserted = re.match(_ASSERTED, message)
     # Another assertion of the test may be the last one that failed.
     if asserted is not None and message.startswith(first_line, asserted.end()):
         words = f"{asserted[1]}: " if asserted[1] else ""
-    elif _ASSERTED_EQUAL.fullmatch(message):
+    elif re.fullmatch(_ASSERTED_EQUAL, message):
         words = ""
     else:
         return None

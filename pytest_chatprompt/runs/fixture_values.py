@@ -173,10 +173,12 @@ def _fail(text: str) -> NoReturn:
 
 def _check_setting_names(request: pytest.FixtureRequest, case: EvalCase, used_name: str) -> None:
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
+    if case.settings is None:
+        return
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
 
-    names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
+    names = {*provider_names(case.settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
     unknown = sorted(names - {*known})
     if unknown:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,11 +103,10 @@ def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
-@dataclass(slots=True)
 class Notes:
     """What is known of a test while it runs.
 
-    Args:
+    Attributes:
         comparison: with its snapshot, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
@@ -119,17 +117,18 @@ class Notes:
         not_sent_ahead: why it was sent only when it ran; `None` if there is nothing to say.
     """
 
-    comparison: Comparison | None = None
-    renamed_from: str | None = None
-    exchange: Exchange | None = None
-    data: Any = None
-    answer: LiveResponse | None = None
-    votes: tuple[JudgeVote, ...] = ()
-    repeats: RepeatsResult | None = None
-    versions: VersionsResult | None = None
-    checks: Any = None
-    failed_checks: str = ""
-    not_sent_ahead: str | None = None
+    def __init__(self) -> None:
+        self.comparison: Comparison | None = None
+        self.renamed_from: str | None = None
+        self.exchange: Exchange | None = None
+        self.data: Any = None
+        self.answer: LiveResponse | None = None
+        self.votes: tuple[JudgeVote, ...] = ()
+        self.repeats: RepeatsResult | None = None
+        self.versions: VersionsResult | None = None
+        self.checks: Any = None
+        self.failed_checks = ""
+        self.not_sent_ahead: str | None = None
 
 
 _notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
@@ -150,6 +149,19 @@ def take_notes(item: pytest.Item) -> Notes:
     notes = notes_of(item)
     del item.stash[_notes_key]
     return notes
+
+
+ANSWER_PROPERTY: Final = "chatprompt_answer"
+CALLS_PROPERTY: Final = "chatprompt_tool_calls"
+CHECK_PROPERTY: Final = "chatprompt_check"
+_PROPERTIES: Final = frozenset({ANSWER_PROPERTY, CALLS_PROPERTY, CHECK_PROPERTY})
+
+
+def set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
+    """Say in JUnit's XML what was answered, in place of what an earlier run of the item has said."""
+    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
+    for kept in (item.user_properties, report.user_properties):
+        kept[:] = [entry for entry in kept if entry[0] not in _PROPERTIES] + properties
 
 
 def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -63,9 +64,11 @@ class _HeldItem:
         funcargs: the values of its fixtures, for hooks that look at them.
         reports: of its phases, to be logged in its turn.
         answers: what it waits for; `None` if it was not sent, or in its test.
+        index: of the item among those of a worker of pytest-xdist; `None` in other processes.
     """
 
     item: EvalItem
+    index: int | None
     finish: Callable[[], None] | None = None
     funcargs: dict[str, Any] = field(default_factory=dict)
     reports: list[pytest.TestReport] = field(default_factory=list)
@@ -130,7 +133,7 @@ class LiveRun:
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        held = _HeldItem(item)
+        held = _HeldItem(item, self._worker and self._worker.item_index)
         self._held.append(held)
         held.reports = runtestprotocol(item, log=False, nextitem=following)
         if not all(report.passed for report in held.reports):
@@ -206,7 +209,7 @@ class LiveRun:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         else:
             # It says which test its reports are of.
-            running, worker.item_index = worker.item_index, item.session.items.index(item)
+            running, worker.item_index = worker.item_index, held.index
         for report in held.reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -220,7 +223,7 @@ class LiveRun:
         if report.failed:
             held.reports[-1] = report
 
-    @property
+    @cached_property
     def _worker(self) -> Any:
         """What runs the tests in a worker of pytest-xdist; `None` in other processes."""
         plugins = self._config.pluginmanager.get_plugins()

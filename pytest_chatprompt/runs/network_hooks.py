@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any
@@ -29,20 +28,20 @@ from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
 
 
-@dataclass(eq=False)
 class NetworkHooks:
     """The hooks that keep eval items offline, and tell apart what tests send.
 
     `late` has node ids, `""` for no test, and what was tried after these tests had ended, in workers too.
     """
 
-    config: pytest.Config
-    redactor: Redactor
-    late: dict[tuple[str, str], None] = field(default_factory=dict)
-    _owner: Owner = field(default_factory=lambda: Owner("", lambda *_: None))
-    _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
-    # Between tests, from the first eval item on.
-    _between: ConnectionAttempts | None = None
+    def __init__(self, config: pytest.Config, redactor: Redactor) -> None:
+        self.config = config
+        self.redactor = redactor
+        self.late: dict[tuple[str, str], None] = {}
+        self._owner = Owner("", lambda *_: None)
+        self._attempts = ConnectionAttempts()
+        # Between tests, from the first eval item on.
+        self._between: ConnectionAttempts | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:

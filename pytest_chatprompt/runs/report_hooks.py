@@ -10,7 +10,6 @@ import inspect
 import os
 import sysconfig
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -25,6 +24,7 @@ from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.code_snapshots import assertions_key, failed_comparison, failure_text
 from pytest_chatprompt.runs.item import (
+    CHECK_PROPERTY,
     ENDED_EARLY,
     PACKAGE_ERRORS,
     EvalItem,
@@ -32,6 +32,8 @@ from pytest_chatprompt.runs.item import (
     has_notes,
     is_outage,
     notes_of,
+    set_properties,
+    take_notes,
     text_failure,
 )
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
@@ -52,17 +54,17 @@ _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name
 _Report = Generator[None, pytest.TestReport, pytest.TestReport]
 
 
-@dataclass(eq=False)
 class ReportHooks:
     """The hooks that make the reports of eval items."""
 
-    config: pytest.Config
-    network: NetworkHooks
-    redactor: Redactor
-    # What the last clean report held.
-    _last_values: list[Any] = field(default_factory=list)
-    # The ids of the tests whose reports are this plugin's.
-    _node_ids: set[str] = field(default_factory=set)
+    def __init__(self, config: pytest.Config, network: NetworkHooks, redactor: Redactor) -> None:
+        self.config = config
+        self.network = network
+        self.redactor = redactor
+        # What the last clean report held.
+        self._last_values: list[Any] = []
+        # The ids of the tests whose reports are this plugin's.
+        self._node_ids: set[str] = set()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
@@ -155,11 +157,18 @@ class ReportHooks:
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
         options = self.config.stash[options_key]
         notes_all = options.live or options.replay or options.keeps_results
-        if report.failed or (report.when == "call" and (notes_all or has_notes(item))):
-            # Most tests pass, and no report shows what they sent.
-            from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
+        if not (report.failed or (report.when == "call" and (notes_all or has_notes(item)))):
+            return
+        if isinstance(item, EvalItem) and not (report.failed or options.keeps_results or notes_of(item).answer):
+            # Of a case that passes, JUnit's XML alone shows what its checks said.
+            checks = take_notes(item).checks
+            if checks is not None:
+                set_properties(item, report, [(CHECK_PROPERTY, check.sentence) for check in checks.graded])
+            return
+        # Most tests pass, and no report shows what they sent.
+        from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
-            add_result(item, report, self.redactor)
+        add_result(item, report, self.redactor)
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""

@@ -6,11 +6,9 @@ for none of its hooks.
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections import defaultdict
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import pytest
@@ -30,16 +28,14 @@ _MAX_LOCATIONS: Final = 3
 _NAME: Final = "chatprompt-session"
 
 
-@dataclass(eq=False)
 class EvalSession:
     """What the eval files of a run share."""
 
-    config: pytest.Config
-
-    def __post_init__(self) -> None:
-        self.redactor = SharedByRun.of(self.config).redactor
-        self.network = NetworkHooks(self.config, self.redactor)
-        self.unused_snapshots = UnusedSnapshots(self.config)
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.redactor = SharedByRun.of(config).redactor
+        self.network = NetworkHooks(config, self.redactor)
+        self.unused_snapshots = UnusedSnapshots(config)
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
@@ -99,11 +95,15 @@ class EvalSession:
             if self.network.late and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             if hasattr(self.config, "workeroutput"):
+                import pickle  # noqa: PLC0415 - most runs have no workers
+
                 output = pickle.dumps((self.unused_snapshots.facts, self.network.late))
                 self.config.workeroutput["chatprompt"] = output
 
     def merge_worker(self, output: bytes) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network."""
+        import pickle  # noqa: PLC0415 - see above
+
         facts, late = pickle.loads(output)  # noqa: S301 - it comes from a process of this run
         self.unused_snapshots.facts.merge(facts)
         self.network.late |= late

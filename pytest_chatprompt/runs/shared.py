@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,28 +23,28 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.revision import Revision
 
 
-@dataclass(eq=False)
 class SharedByRun:
     """What the eval items and tests of a run share.
 
     What only running a test needs is imported by the first test that runs.
 
-    Args:
+    Attributes:
         providers: the built-in ones that the run has used, with their defaults.
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
         files_by_stem: for each folder its files, by their names without extension.
         revision: the git revision whose snapshots count; `None` for the files on disk.
     """
 
-    config: pytest.Config
-    redactor: Redactor
-    snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
-    providers: dict[str, Provider] = field(default_factory=dict)
-    file_warnings: list[Diagnostic] = field(default_factory=list)
-    markers: set[str] = field(default_factory=set)
-    files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
-    revision: Revision | None = None
-    _api: EvalAPI | None = None
+    def __init__(self, config: pytest.Config, redactor: Redactor) -> None:
+        self.config = config
+        self.redactor = redactor
+        self.snapshots: dict[Path, SnapshotAssertion] = {}
+        self.providers: dict[str, Provider] = {}
+        self.file_warnings: list[Diagnostic] = []
+        self.markers: set[str] = set()
+        self.files_by_stem: dict[Path, dict[str, list[Path]]] = {}
+        self.revision: Revision | None = None
+        self._api: EvalAPI | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> SharedByRun:

@@ -8,7 +8,6 @@ only Python knows what it would use another time: its snapshots, and all recordi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -58,11 +57,10 @@ class _Uses(NamedTuple):
     gone: Sequence[Path] = ()
 
 
-@dataclass(eq=False)
 class RunFacts:
     """What a process knows of the run; workers of pytest-xdist send it to the controller.
 
-    Args:
+    Attributes:
         uses: of the eval files and modules of the run, by their node ids.
         orphans: folders of snapshots whose file is gone.
         senders: the eval items, and the tests that have snapshots or recordings.
@@ -73,15 +71,16 @@ class RunFacts:
         flags: `incomplete` where nothing can be said of the run, `partial` where some tests were not selected.
     """
 
-    uses: dict[str, _Uses] = field(default_factory=dict)
-    orphans: set[Path] = field(default_factory=set)
-    senders: set[str] = field(default_factory=set)
-    passed: set[str] = field(default_factory=set)
-    not_passed: set[str] = field(default_factory=set)
-    asserted: set[str] = field(default_factory=set)
-    sent: dict[str, list[str]] = field(default_factory=dict)
-    replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    flags: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.uses: dict[str, _Uses] = {}
+        self.orphans: set[Path] = set()
+        self.senders: set[str] = set()
+        self.passed: set[str] = set()
+        self.not_passed: set[str] = set()
+        self.asserted: set[str] = set()
+        self.sent: dict[str, list[str]] = {}
+        self.replayed: dict[str, dict[str, list[Any]]] = {}
+        self.flags: set[str] = set()
 
     def merge(self, other: RunFacts) -> None:
         """Add the facts of a worker. Of one that has crashed no test counts as passed."""
@@ -103,20 +102,18 @@ _LEFT: Final = _Kind("file", "the eval file or the module is gone")
 _OF_OWN_CODE: Final = (_SNAPSHOT, _RECORDING, _LEFT)
 
 
-@dataclass(eq=False)
 class UnusedSnapshots:
     """The hooks that find unused snapshots."""
 
-    config: pytest.Config
-    facts: RunFacts = field(default_factory=RunFacts)
-    _files: set[EvalFile] = field(default_factory=set)
-    _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
-    _lines: list[str] = field(default_factory=list)
-    _accepted: set[str] = field(default_factory=set)
-    _has_removed: bool = False
-
-    def __post_init__(self) -> None:
-        self._options = self.config.stash[options_key]
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.facts = RunFacts()
+        self._files: set[EvalFile] = set()
+        self._tests: dict[Path, list[pytest.Item]] = {}
+        self._lines: list[str] = []
+        self._accepted: set[str] = set()
+        self._has_removed = False
+        self._options = config.stash[options_key]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases were selected, and all tests of each module of which some were."""

@@ -27,8 +27,9 @@ INVISIBLE: Final = (
     "\u205f-\u206f\u3000\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_INVISIBLE_IN_LINE: Final = re.compile(f"[\x00-\x1f{INVISIBLE}]")
-_NEEDS_ESCAPE: Final = re.compile(f'[\x00-\x1f{INVISIBLE}"\\\\]')
+# Few texts need these three: `re` compiles them then, and keeps them.
+_INVISIBLE_IN_LINE: Final = f"[\x00-\x1f{INVISIBLE}]"
+_NEEDS_ESCAPE: Final = f'[\x00-\x1f{INVISIBLE}"\\\\]'
 _SHORT_ESCAPES: Final = {
     "\0": r"\0", "\a": r"\a", "\b": r"\b", "\t": r"\t", "\n": r"\n", "\v": r"\v", "\f": r"\f", "\r": r"\r",
     "\x1b": r"\e", '"': r"\"", "\\": r"\\",
@@ -92,7 +93,7 @@ def visible_line(text: str) -> str:
 
 def _is_visible_line(text: str) -> bool:
     """Whether a string of one line has no invisible characters."""
-    return text.isprintable() if text.isascii() else _INVISIBLE_IN_LINE.search(text) is None
+    return text.isprintable() if text.isascii() else re.search(_INVISIBLE_IN_LINE, text) is None
 
 
 def _quoted(text: str) -> str:
@@ -104,7 +105,7 @@ def _quoted(text: str) -> str:
 
 def escape(text: str) -> str:
     """Escape what cannot be seen, quotes and backslashes, for a string in double quotes."""
-    return _NEEDS_ESCAPE.sub(_escape_character, text)
+    return re.sub(_NEEDS_ESCAPE, _escape_character, text)
 
 
 def _escape_character(match: re.Match[str]) -> str:
@@ -114,7 +115,7 @@ def _escape_character(match: re.Match[str]) -> str:
     return _SHORT_ESCAPES.get(match[0], long)
 
 
-_INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
+_INVISIBLE_IN_BLOCK: Final = f"[\x00-\x09\x0b-\x1f{INVISIBLE}]"
 _INDENT: Final = "  "
 
 
@@ -204,4 +205,4 @@ def _is_all_visible(text: str) -> bool:
     if text.isascii():
         # In ASCII the patterns match exactly what Python calls not printable; this takes a fifth of the time.
         return text.replace("\n", "").isprintable()
-    return _INVISIBLE_IN_BLOCK.search(text) is None
+    return re.search(_INVISIBLE_IN_BLOCK, text) is None

@@ -108,7 +108,7 @@ def holds_conflict(path: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Removal:
     """What became of unused snapshots and recordings.
 

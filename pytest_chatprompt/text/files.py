@@ -141,15 +141,23 @@ def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def sections(text: str) -> list[str]:
-    """Split a long text before the heading of each attached file, without the line break; many cases share a file."""
-    if len(text) < LONG_TEXT:
-        return [text]
-    first, *others = text.split(f"\n{_HEADING}")
-    return [first, *(f"{_HEADING}{other}" for other in others)]
-
-
 def remember_long(function: Callable[[str], T]) -> Callable[[str], T]:
     """Make a function remember its results for the long texts that it got last; safe between threads."""
     remembering = lru_cache(_MAX_REMEMBERED)(function)
     return lambda text: (function if len(text) < LONG_TEXT else remembering)(text)
+
+
+# Equal files are one object: its hash is known, and comparing it with itself takes no time.
+_shared: Final = remember_long(str)
+
+
+def sections(text: str) -> tuple[str, ...]:
+    """Split a long text before the heading of each attached file, without the line break; many cases share a file."""
+    return (text,) if len(text) < LONG_TEXT else _long_sections(text)
+
+
+# A case has its text in the question and in what is sent.
+@lru_cache(maxsize=2)
+def _long_sections(text: str) -> tuple[str, ...]:
+    first, *others = text.split(f"\n{_HEADING}")
+    return (first, *(_shared(f"{_HEADING}{other}") for other in others))

@@ -28,14 +28,14 @@ FORMATS: Final[dict[MediaKind, str]] = {
 
 # What the bytes of each format begin with: https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern
 _SIGNATURES: Final = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
-    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
-    (re.compile(rb"RIFF.{4}WEBPVP", re.DOTALL), "image/webp"),
-    (re.compile(rb"GIF8[79]a"), "image/gif"),
-    (re.compile(rb"%PDF-"), "application/pdf"),
-    (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
+    (rb"\x89PNG\r\n\x1a\n", "image/png"),
+    (rb"\xff\xd8\xff", "image/jpeg"),
+    (rb"RIFF.{4}WEBPVP", "image/webp"),
+    (rb"GIF8[79]a", "image/gif"),
+    (rb"%PDF-", "application/pdf"),
+    (rb"RIFF.{4}WAVE", "audio/wav"),
     # Tags, or a frame of MPEG-1 or MPEG-2, layer III, with a valid bit rate and sampling rate.
-    (re.compile(rb"ID3|\xff[\xf2\xf3\xfa\xfb][\x10-\xeb]", re.DOTALL), "audio/mpeg"),
+    (rb"ID3|\xff[\xf2\xf3\xfa\xfb][\x10-\xeb]", "audio/mpeg"),
 )
 # What the names of their files end in: mostly what the media type ends in.
 _SUFFIXES: Final = {f".{each.rpartition('/')[2]}": each for types in MEDIA_TYPES.values() for each in types} | {
@@ -71,7 +71,7 @@ _LONGEST_END: Final = 80
 
 def sniff_media_type(content: bytes) -> str:
     """The media type that the bytes say they are; `""` for none that is known."""
-    return next((media_type for signature, media_type in _SIGNATURES if signature.match(content)), "")
+    return next((media_type for signature, media_type in _SIGNATURES if re.match(signature, content, re.DOTALL)), "")
 
 
 def document_type(named_type: str, content: bytes) -> str:

@@ -48,7 +48,8 @@ class Node:
 
     Args:
         mark: PyYAML's mark of where the value begins.
-        value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
+        value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, for either of them below
+            the levels that are wanted `Data`, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
         is_plain_text: whether it is a scalar that is written without quotes.
     """
@@ -69,7 +70,7 @@ class Node:
             return {key: entry.node.data() for key, entry in self.value.items()}
         if isinstance(self.value, tuple):
             return [node.data() for node in self.value]
-        return self.value
+        return self.value.value if isinstance(self.value, Data) else self.value
 
     def describe(self, *, with_hint: bool = False) -> str:
         """Describe the value as YAML read it; the hint says that quotes make a scalar text, unless it is text."""
@@ -110,6 +111,13 @@ class Entry(NamedTuple):
     node: Node
 
 
+@dataclass(slots=True)
+class Data:
+    """A mapping or a sequence as plain Python data, without the places of what is in it."""
+
+    value: Any
+
+
 class YamlError(Exception):
     """A text is not one valid YAML document; `problems` say where and why, in order."""
 
@@ -146,11 +154,15 @@ def load_yaml(text: str) -> Any:
     return parse_yaml(text, allows_halves=True).data()
 
 
-def parse_yaml(text: str, *, allows_halves: bool = False) -> Node:
-    """Parse the one YAML document of a text, which may have escaped halves of characters if that is allowed."""
+def parse_yaml(text: str, *, allows_halves: bool = False, levels: int = MAX_FILE_DEPTH) -> Node:
+    """Parse the one YAML document of a text, which may have escaped halves of characters if that is allowed.
+
+    What is more than some levels deep need not have nodes of its own. Thousands of them would live until the whole text
+    is parsed, and be visited by the garbage collector several times.
+    """
     hidden = _HIDDEN.sub(lambda match: f"\\U0010{match[1]}" if match[1] else chr(ord(match[0]) + _HIGHER), text)
     try:
-        return _Composer(_Loader(hidden), has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
+        return _Composer(_Loader(hidden), levels, has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
         reason = f"not valid YAML: {error.problem}"
         if error.context_mark is not None:
@@ -169,8 +181,9 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> Node:
 class _Composer:
     """Builds the tree of one text; "composing" is YAML's own word for it."""
 
-    def __init__(self, loader: Any, *, has_stand_ins: bool, allows_halves: bool) -> None:
+    def __init__(self, loader: Any, levels: int, *, has_stand_ins: bool, allows_halves: bool) -> None:
         self.loader = loader
+        self.levels = levels
         self.has_stand_ins = has_stand_ins
         self.allows_halves = allows_halves
         self.problems: list[tuple[Position, str]] = []
@@ -229,7 +242,11 @@ class _Composer:
         self.level += 1
         nodes = self.nodes()
         self.level -= 1
-        return Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
+        node = Node(start.start_mark, self.mapping(nodes) if type(start) is MappingStartEvent else tuple(nodes))
+        # Aliases may ask for nodes anywhere.
+        if self.level == self.levels and not self.anchors:
+            node.value = Data(node.data())
+        return node
 
     def check_tag(self, event: Any, hint: str = "") -> None:
         if event.tag not in (None, "!", _STR_TAG):
@@ -326,11 +343,11 @@ def _measure(node: Node) -> tuple[int, int, int]:
     return 1 + sum(values), sum(characters), 1 + max(depths)
 
 
-def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node]:
+def read_yaml_file(path: Path, root: Path, shown_path: str, levels: int = MAX_FILE_DEPTH) -> tuple[str, Node]:
     """Read and parse a YAML file: its text and its root node; any error is an `EvalFileError`."""
     try:
         text = read_text(path, root)
-        return text, parse_yaml(text)
+        return text, parse_yaml(text, levels=levels)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
     except YamlError as error:

@@ -229,11 +229,13 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
 
 def test_what_a_result_cannot_hold_is_text_in_it() -> None:
     call = {"type": "tool_use", "id": "c2", "name": "f", "input": {"a": 1}}
-    inner = {"type": "tool_result", "tool_use_id": "c2", "content": "done"}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    inner = {"type": "tool_result", "tool_use_id": "c2", "content": ["done", image]}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [call, inner]}
     conversation = get_api("anthropic").read_conversation({"messages": [{"role": "user", "content": [result]}]})
     parts = (
         '{"name": "f", "arguments": "{\\"a\\": 1}", "id": "c2"}',
-        '{"parts": ["done"], "call_id": "c2", "name": "", "is_error": false}',
+        '{"parts": ["done", {"kind": "image", "media_type": "image/png", "size": 3, "source": ""}], '
+        '"call_id": "c2", "name": "", "is_error": false}',
     )
     assert conversation.turns == (ConversationTurn("tool", (ToolResult(parts, "c1"),)),)

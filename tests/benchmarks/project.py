@@ -25,9 +25,9 @@ def openai_provider():
     provider.close()
 """
 _OVERRIDE: Final = """
-@pytest.fixture
-def eval_request(eval_request):
-    yield eval_request
+@pytest.fixture(params={parameters})
+def {name}({name}):
+    yield {name}
 """
 
 
@@ -45,7 +45,8 @@ class Project:
         has_rows: whether the cases are the rows of a single one, in a dataset; only for cases of one turn in one file.
         has_checks: whether each case has three checks of what is sent.
         goes_live: whether `openai` sends to the server in `OPENAI_BASE_URL`.
-        has_override: whether such a project overrides `eval_request` by a fixture that ends with each test.
+        override: a fixture that such a project overrides by one that ends with each test; `""` for none.
+        parameters: those of the override: with one, each case is one item all the same.
     """
 
     cases: int
@@ -56,7 +57,8 @@ class Project:
     has_rows: bool = False
     has_checks: bool = False
     goes_live: bool = False
-    has_override: bool = False
+    override: str = ""
+    parameters: tuple[str, ...] | None = None
 
     @property
     def items(self) -> int:
@@ -69,8 +71,8 @@ class Project:
         if not self.cases:
             (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
         if self.goes_live:
-            text = f"{_CONFTEST}{_OVERRIDE if self.has_override else ''}"
-            (folder / "conftest.py").write_text(text, encoding="utf-8")
+            override = _OVERRIDE.format(name=self.override, parameters=self.parameters) if self.override else ""
+            (folder / "conftest.py").write_text(f"{_CONFTEST}{override}", encoding="utf-8")
         if self.attachment_bytes:
             line = "what is written in the document that all cases attach\n"
             text = line * (self.attachment_bytes // len(line))

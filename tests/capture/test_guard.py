@@ -425,7 +425,8 @@ def test_what_threads_do_is_looked_up_while_no_garbage_is_collected(
     monkeypatch.setattr(sys, "_current_frames", look_up)
     has_ended = threading.Event()
     sender = threading.Thread(target=has_ended.wait)
-    owner = Owner("test_it.py::test_it", nobody, senders={sender})
+    owner = Owner("test_it.py::test_it", nobody)
+    owner.senders = {sender}
     sender.start()
     was_enabled = gc.isenabled()
     try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from pytest_chatprompt import EvalCheck, ProviderResponse, SentData
-from pytest_chatprompt.grading.check import describe_check
-from pytest_chatprompt.grading.grade import RequiredPasses, describe_failures, grade
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.check import Check, Verdict, describe_check
+from pytest_chatprompt.grading.grade import GradedCheck, RequiredPasses, describe_failures, grade
+from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import calling, case_with
@@ -228,3 +229,20 @@ def test_sending_goes_on_only_as_long_as_the_outcome_is_open() -> None:
 
 def outcome_of(required: RequiredPasses, sequence: Sequence[str]) -> str | None:
     return required.outcome(sequence.count("p"), sequence.count("f"), sequence.count("e"))
+
+
+@pytest.mark.parametrize(
+    ("written", "of", "verdict", "sentence"),
+    [
+        (EvalCheck("not-icontains", {"of": "request", "value": "hi"}), "request", Verdict(True, "does not contain it"),
+         "passed: not_icontains 'hi' of='request': the request does not contain it"),
+        (EvalCheck("is_json", {"value": None}), "answer", Verdict(False, "is not JSON"),
+         "failed: is_json: the answer is not JSON"),
+        (EvalCheck("is_json"), "answer", None, "not graded: is_json: it is gone"),
+    ],
+)  # fmt: skip
+def test_a_graded_check_says_in_a_sentence_what_it_said(
+    written: EvalCheck, of: Literal["answer", "request"], verdict: Verdict | None, sentence: str
+) -> None:
+    check = CaseCheck(written, Check(), of=of)
+    assert GradedCheck(check, SentData({}), verdict, "" if verdict else "it is gone").sentence == sentence

@@ -40,7 +40,7 @@ def test_what_the_author_does_not_say_of_a_function_is_none() -> None:
 
 
 def test_tools_of_other_types_are_left_out_and_the_others_keep_their_index() -> None:
-    assert [(tool.index, tool.name) for tool in function_tools([{"type": "web_search"}, FLAT])] == [(1, "look")]
+    assert [(tool.place, tool.name) for tool in function_tools([{"type": "web_search"}, FLAT])] == [(1, "look")]
     assert function_tools([]) == ()
 
 

@@ -202,7 +202,7 @@ def test_a_run_that_is_interrupted_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
     first, _ = ids(shop)
     shop.write({"test_z.py": "def test_z(): raise KeyboardInterrupt"})
-    assert shop("--chatprompt-accept", first).ret == pytest.ExitCode.INTERRUPTED
+    assert shop.start("--chatprompt-accept", first).wait(60) == pytest.ExitCode.INTERRUPTED
     assert tree(shop) == before
 
 
@@ -545,6 +545,7 @@ def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: py
     assert result.ret == 1
     reason = "a secret in it is hidden here; accept it with --snapshot-update"
     assert f"__snapshots__/a.eval/hello[openai].yaml is not written: {reason}" in result.outlines
+    result.stdout.no_fnmatch_line("accepted *")
 
 
 @pytest.mark.parametrize(

@@ -416,19 +416,25 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "cases.agentv",
+        "cases.diagnostics",
+        "cases.request_options",
         "cases.templates",
         "apis.schema_instance",
         "apis.sending",
         "providers.http.error_replies",
+        "results.records",
+        "runs.case_results",
     )
 ]
+CHECKS = "checks: [{type: contains, of: request, value: hello}, {type: not_regex, of: request, value: a+b}]\n"
 
 
-def test_a_plain_case_imports_nothing_that_only_others_need(run: Run) -> None:
+@pytest.mark.parametrize("head", ["", CHECKS], ids=["no checks", "checks of what is sent"])
+def test_a_plain_case_imports_nothing_that_only_others_need(run: Run, head: str) -> None:
     assert all(find_spec(name) for name in NEEDED_ONLY_SOMETIMES)
     run.write(
         {
-            "a.eval.yaml": HELLO,
+            "a.eval.yaml": f"{head}{HELLO}",
             "conftest.py": """
                 import sys
 

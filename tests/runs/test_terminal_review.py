@@ -234,7 +234,7 @@ def test_a_run_of_workers_that_ends_early_asks_too(shop: Run, typed: TypeAnswers
     before = tree(shop)
     left = typed("l")
     result = shop("--chatprompt-review", "-n", "2", "-x")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == 0
     assert left == []
     assert written(shop, before) != []
 

@@ -37,6 +37,14 @@ def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
     assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
 
 
+@pytest.mark.parametrize("text", ["a: [{b: {c: [1, x]}}, {}]\n", "a: [{b: &1 {c: [1, x]}}, {}, *1]\n"])
+def test_below_the_levels_that_are_wanted_the_data_is_the_same(text: str) -> None:
+    root = parse_yaml(text, levels=2)
+    assert root.data() == parse_yaml(text).data()
+    assert root.find(("a", 0, "b")).position == Position(1, 5 if "&" not in text else 9)
+    assert root.find(("a", 1)).position.column == text.index("{}") + 1
+
+
 def test_an_alias_of_a_text_has_its_value() -> None:
     assert parse_yaml("a: &x 1\nb: *x\n").data() == {"a": 1, "b": 1}
 

@@ -9,11 +9,10 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from inspect import isawaitable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import httpx
@@ -26,8 +25,7 @@ T = TypeVar("T")
 _MOCKS: Final = ("respx", "vcr", "unittest")
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(NamedTuple):
     """A method, defined in that very class, and what makes the replacement of the original."""
 
     owner: type

@@ -6,7 +6,6 @@ What data cannot tell exactly is shown as its text: JSON with a repeated key, or
 from __future__ import annotations
 
 import base64
-import gzip
 import re
 import zlib
 from collections.abc import Mapping
@@ -142,6 +141,8 @@ def _decompress(content: bytes, encoding: str) -> bytes | None:
     """Decompress a body: gzip's bytes hold a time and differ between versions; `None` if all of it cannot be read."""
     try:
         if encoding == "gzip":
+            import gzip  # noqa: PLC0415 - most clients compress nothing
+
             return gzip.decompress(content)
         stream = zlib.decompressobj()
         text = stream.decompress(content) if encoding == "deflate" else b""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pytest_chatprompt.errors import (
@@ -33,13 +33,13 @@ _FIRST_SERVER_ERROR: Final = 500
 T = TypeVar("T")
 
 
-@dataclass(eq=False)
 class SharedPause:
     """Holds back all requests of a provider while the API asks one of them to wait; sets no rate of its own."""
 
-    # In seconds of the monotonic clock.
-    _paused_until: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        # In seconds of the monotonic clock.
+        self._paused_until = 0.0
+        self._lock = threading.Lock()
 
     def pause_for(self, seconds: float) -> None:
         """Start no request for this long; a longer pause that has begun stays."""
@@ -124,19 +124,24 @@ class StartedRequest:
     tokens: int
 
 
-@dataclass(eq=False)
 class MinuteLimits:
     """Limits the requests of a provider, and their tokens, in any minute; `None` is no limit.
 
     Requests wait in the order of arrival. One that alone has more tokens than the limit goes when no other counts.
     """
 
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    clock: Callable[[], float] = time.monotonic
-    _started: deque[StartedRequest] = field(default_factory=deque)
-    _waiting: deque[object] = field(default_factory=deque)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(
+        self,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.requests_per_minute = requests_per_minute
+        self.tokens_per_minute = tokens_per_minute
+        self.clock = clock
+        self._started: deque[StartedRequest] = deque()
+        self._waiting: deque[object] = deque()
+        self._lock = threading.Lock()
 
     @property
     def is_unlimited(self) -> bool:

@@ -80,13 +80,19 @@ ROWS: Final = [
         of="wall",
         most_mib=150,
     ),
-    Comparison(
-        "live 200 of 200 ms at N=50 with an override of eval_request, against none (seconds)",
-        Project(200, goes_live=True, has_override=True),
-        _live(50, 0.2),
-        with_other_project(*_live(50, 0.2).arguments, latency_seconds=0.2, differs_in={"has_override": False}),
-        budget=1.3,
-        of="wall",
+    *(
+        Comparison(
+            f"live 200 of 200 ms at N=50 with an override of {name}{words}, against none (seconds)",
+            Project(200, goes_live=True, override=name, parameters=parameters),
+            _live(50, 0.2),
+            with_other_project(
+                *_live(50, 0.2).arguments, latency_seconds=0.2, differs_in={"override": "", "parameters": None}
+            ),
+            budget=1.3,
+            of="wall",
+        )
+        for name in ("eval_case", "eval_request", "eval_provider")
+        for words, parameters in (("", None), (" with a parameter", ("one",)))
     ),
     Comparison(
         "1,000 cases repeated 5 times of 200 ms at N=64, against collecting and waiting (seconds)",

@@ -126,6 +126,38 @@ def test_many_slow_requests_end_together(raw_server: RawServer) -> None:
     provider.close()
 
 
+def test_a_short_limit_holds_while_a_long_one_waits(raw_server: RawServer) -> None:
+    raw_server.talk = drip_headers
+    provider = OpenAIProvider(base_url=raw_server.url, api_key="k", max_retries=0, timeout_seconds=2)
+    with ThreadPoolExecutor() as pool:
+        long = pool.submit(provider.send, HI)
+        while not raw_server.connections:
+            time.sleep(0.01)
+        provider.timeout_seconds = 0.3
+        with pytest.raises(APIConnectionError, match=r"did not answer within 0\.3 s"):
+            provider.send(HI)
+        assert not long.done()
+        assert str(long.exception(SOON_SECONDS)) == "OpenAI did not answer within 2 s"
+    provider.close()
+
+
+def test_no_thread_is_left_when_nothing_is_in_flight(raw_server: RawServer) -> None:
+    def talk(connection: socket.socket, _: int) -> None:
+        read_request(connection)
+        connection.sendall(http_reply(chat_body("hello")))
+
+    raw_server.talk = talk
+    provider = OpenAIProvider(base_url=raw_server.url, api_key="k", max_retries=0)
+    before = set(threading.enumerate())
+    for _ in range(2):
+        assert provider.send(HI).text == "hello"
+    deadline = time.monotonic() + SOON_SECONDS
+    while set(threading.enumerate()) - before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    provider.close()
+
+
 def resolve_to(monkeypatch: pytest.MonkeyPatch, name: str, addresses: list[tuple[str, int]]) -> None:
     """Let a host name have these addresses."""
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in addresses]
