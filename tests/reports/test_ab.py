@@ -10,6 +10,7 @@ from pytest_chatprompt.reports.compare import compare_runs
 from pytest_chatprompt.reports.merge import MergeError, merge_runs
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, RunResults, VersionResult, VersionsResult
+from tests.reports.test_page import bodies_of, index_of
 
 
 def version(signs: str) -> VersionResult:
@@ -105,3 +106,19 @@ def test_two_runs_that_compare_versions_are_a_page_of_both() -> None:
     page = render_page(run, compare_runs(run, run, ("before.json", "after.json")))
     assert "before.json → after.json" in page
     assert "main → now" in render_page(run)
+
+
+def test_the_page_calls_only_better_or_worse_what_turned() -> None:
+    found = [result("lost", "+++", "---"), result("won", "---", "+++"), result("less", "+++", "+--")]
+    run = RunResults(results=tuple(found), ab=Compared.of(found, "main", is_sequential=False).result())
+    page = render_page(run)
+    assert [(case["id"], case["kind"]) for case in index_of(page)] == [
+        ("lost", "worse"),
+        ("won", "better"),
+        ("less", "changed"),
+    ]
+    body = bodies_of(page)[2]
+    assert (body["before"]["repeats"]["rate"], body["repeats"]["rate"]) == (
+        "3/3 answers passed: 100 % (95 % interval 44 % to 100 %)",
+        "1/3 answers passed: 33 % (95 % interval 6 % to 79 %)",
+    )
