@@ -20,7 +20,6 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
@@ -69,6 +68,8 @@ class PromptFile(BaseModel):
 @cache
 def default_prompt() -> JudgePrompt:
     """The prompt that is asked where a project has none of its own."""
+    from pytest_chatprompt.cases.diagnostics import parse_definition_file  # noqa: PLC0415 - most cases have no judge
+
     text = _DEFAULT_PROMPT.read_text(encoding="utf-8")
     prompt: JudgePrompt = parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile)
     return prompt

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal, get_args
 from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
-from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.grading import checks
@@ -124,6 +123,8 @@ def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
             # In a file that the check names.
             diagnostics += error.diagnostics
         except ValidationError as error:
+            from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415 - most are valid
+
             for position, text in explain_validation_error(error, find_node(written, case), model):
                 where = (case.origin.shown_path, position.line, position.column)
                 diagnostics.append(Diagnostic(*where, text + place_of_row(case.origin.row), case_id=case.full_id))

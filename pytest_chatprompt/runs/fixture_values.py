@@ -18,6 +18,8 @@ from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
@@ -59,7 +61,7 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     name = None
     if case.settings is not None:
         name = provider_name(request)
-        _check_setting_names(request, case, name)
+        _check_setting_names(request, case, case.settings, name)
     reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
@@ -171,14 +173,14 @@ def _fail(text: str) -> NoReturn:
     pytest.fail(text, pytrace=False)
 
 
-def _check_setting_names(request: pytest.FixtureRequest, case: EvalCase, used_name: str) -> None:
+def _check_setting_names(
+    request: pytest.FixtureRequest, case: EvalCase, settings: Mapping[str, Any], used_name: str
+) -> None:
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
-    if case.settings is None:
-        return
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
 
-    names = {*provider_names(case.settings)} - PROVIDERS.keys() - {used_name}
+    names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
     unknown = sorted(names - {*known})
     if unknown:

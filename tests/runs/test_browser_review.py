@@ -210,6 +210,12 @@ def test_where_nothing_differs_no_page_is_served(shop: Run) -> None:
     assert "Review at" not in result.stdout.str()
 
 
+def test_a_run_without_snapshots_serves_no_page(run: Run) -> None:
+    run.write({"test_other.py": "def test_other():\n    pass\n"})
+    result = run(REVIEW)
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 1})
+
+
 def test_where_no_page_can_be_served_the_run_says_so(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
