@@ -41,7 +41,7 @@ from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
-from pytest_chatprompt.text.json_data import deep_merge, encode_json, thaw
+from pytest_chatprompt.text.json_data import deep_merge, thaw
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.model_api import ChatAPI
@@ -470,8 +470,8 @@ def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
 def _encode_json(body: dict[str, Any]) -> bytes:
     """Encode a body as compact JSON in UTF-8."""
     try:
-        return encode_json(body)
-    except (TypeError, ValueError, RecursionError) as error:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 
 

@@ -13,7 +13,7 @@ from pydantic import PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_chatprompt.errors import Location
-from pytest_chatprompt.text.files import LONG_TEXT, remember_long, sections
+from pytest_chatprompt.text.files import LONG_TEXT
 
 
 class FrozenDict(dict[str, Any]):
@@ -61,50 +61,6 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_V
     if len(text) > min(max_values, LONG_TEXT) or text.count("[") + text.count("{") > max_depth:
         check_bounds(data, max_depth=max_depth, max_values=max_values)
     return data
-
-
-def encode_json(data: Any) -> bytes:
-    """Write data as compact JSON in UTF-8; a long file that many cases attach is written once."""
-    pieces: list[bytes] = []
-    _add_json(pieces, data)
-    return b"".join(pieces)
-
-
-def _add_json(pieces: list[bytes], value: Any) -> None:
-    if not _holds_long_text(value):
-        pieces.append(_compact_json(value))
-    elif isinstance(value, str):
-        for index, section in enumerate(sections(value)):
-            pieces += (rb"\n" if index else b'"', _escaped(section))
-        pieces.append(b'"')
-    elif isinstance(value, dict):
-        for index, (key, inner) in enumerate(value.items()):
-            pieces += (b"," if index else b"{", _compact_json({key: 0})[1:-2])
-            _add_json(pieces, inner)
-        pieces.append(b"}")
-    else:
-        for index, inner in enumerate(value):
-            pieces.append(b"," if index else b"[")
-            _add_json(pieces, inner)
-        pieces.append(b"]")
-
-
-def _holds_long_text(value: Any) -> bool:
-    if isinstance(value, str):
-        # The bytes of media have no lines.
-        return len(value) >= LONG_TEXT and "\n" in value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return any(map(_holds_long_text, inner))
-
-
-def _compact_json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-@remember_long
-def _escaped(text: str) -> bytes:
-    """A text within a string of JSON."""
-    return _compact_json(text)[1:-1]
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -289,7 +289,7 @@ def test_in_a_live_run_the_requests_of_a_subclass_are_prefetched(
     live_subclasses: Run, server: Server, name: str, form: str
 ) -> None:
     expected = EXPECTED[name]
-    server.reply = Reply(expected.reply, delay_seconds=0.1)
+    server.reply = Reply(expected.reply, delay_seconds=0.2)
     live_subclasses.append("conftest.py", CHECK_ANSWER)
     live_subclasses.write({"a.eval.yaml": eval_file(case_ids(9), provider=f"{name}{form}")})
     live_subclasses.update()
