@@ -278,8 +278,8 @@ class Options:
             _check_alone(config, "--chatprompt-accept writes only what it names", others)
         if self.review is not None:
             _check_alone(config, "--chatprompt-review writes only what you accept", (*others, "--chatprompt-accept"))
-        if self.review == "terminal" and not hasattr(config, "workerinput"):
-            _check_terminal(config)
+        if not hasattr(config, "workerinput"):
+            _check_output(config, self.accept, self.review)
         self.refused_update = _refused_update(config)
         self.keeps_results = self.show or bool(self.reports or self.accept or self.review or self.refused_update)
         self.file_patterns: tuple[str, ...] = tuple(config.getini("chatprompt_files"))
@@ -344,9 +344,11 @@ def _has_terminal(config: pytest.Config) -> bool:
     return config.pluginmanager.hasplugin("terminal") and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _check_terminal(config: pytest.Config) -> None:
-    """Refuse to ask where nobody can answer."""
-    if not _has_terminal(config):
+def _check_output(config: pytest.Config, accept: Sequence[str], review: str | None) -> None:
+    """Refuse to accept changes where nothing is told, and to ask where nobody can answer."""
+    if (accept or review == "browser") and not config.pluginmanager.hasplugin("terminal"):
+        raise pytest.UsageError("what is accepted is told in pytest's summary: remove -p no:terminal")
+    if review == "terminal" and not _has_terminal(config):
         raise pytest.UsageError(
             "--chatprompt-review asks in a terminal, and there is none: accept changes by their ids, with "
             "--chatprompt-accept ID"

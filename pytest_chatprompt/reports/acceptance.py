@@ -6,7 +6,10 @@ What is accepted is decided when all tests have ended: by the ids that the comma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +23,7 @@ from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.reports.terminal_hooks import shortened
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 from pytest_chatprompt.results.texts import summary_line
-from pytest_chatprompt.snapshots.diff import accept_change, compare_snapshots
+from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
     atomic_write,
@@ -61,6 +64,8 @@ class Acceptance:
             self.changes[NEW] = review.new
         self.accepted: list[str] = []
         self.problems: list[str] = []
+        # By node id: a snapshot as the run has compared it, and the changes of it that were accepted so far.
+        self._begun: dict[str, tuple[str | None, tuple[Content, ...]]] = {}
 
     def find(self, asked: str) -> list[str]:
         """The ids of what a user may mean: by an id, by more of the digest, or by less if that is enough."""
@@ -75,7 +80,7 @@ class Acceptance:
         for result in results:
             snapshot: Any = result.snapshot
             try:
-                text = self._write(snapshot, self._contents.get(change_id))
+                text = self._write(result.node_id, snapshot, self._contents.get(change_id))
             except (OSError, SnapshotError, SnapshotFileError) as error:
                 reason = error.strerror if isinstance(error, OSError) and error.strerror else error
                 problems.append(f"{snapshot.path} is not written: {reason}")
@@ -90,23 +95,44 @@ class Acceptance:
         self.problems += problems
         return problems
 
-    def _write(self, snapshot: SnapshotResult, content: Content | None) -> str:
-        """Write a snapshot with one change of it, or as it is sent."""
+    def _write(self, node_id: str, snapshot: SnapshotResult, content: Content | None) -> str:
+        """Write a snapshot with one more change of it, or as it is sent."""
         path = self._root / snapshot.path
         refuse_folder_outside_root(path.parent, self._root)
-        stored = read_snapshot(path)
-        if (None if stored is None else data_sha256(stored)) != snapshot.stored_sha256:
-            raise SnapshotFileError("it has changed since the run compared with it; run again")
-        data: Mapping[str, Any] = snapshot.sent
-        is_whole = written_sha256(dump(data)) == snapshot.sent_sha256
-        if stored is not None and content is not None:
-            data = accept_change(stored, data, content)
-        text = dump(data)
-        if not is_whole or written_sha256(text) == snapshot.stored_sha256:
-            raise SnapshotFileError("a secret in it is hidden here; accept it with --snapshot-update")
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, text)
+        with _locked(path.parent):
+            stored = read_snapshot(path)
+            if (None if stored is None else data_sha256(stored)) != snapshot.stored_sha256:
+                raise SnapshotFileError("it has changed since the run compared with it; run again")
+            # All changes are those of one comparison: where lines are repeated, the next one would find others.
+            whole, contents = self._begun.get(node_id, (stored, ()))
+            data: Mapping[str, Any] = snapshot.sent
+            is_whole = written_sha256(dump(data)) == snapshot.sent_sha256
+            if whole is not None and content is not None:
+                contents = (*contents, content)
+                data = accept_changes(whole, data, contents)
+            text = dump(data)
+            if not is_whole or written_sha256(text) == snapshot.stored_sha256:
+                raise SnapshotFileError("a secret in it is hidden here; accept it with --snapshot-update")
+            atomic_write(path, text)
+            self._begun[node_id] = whole, contents
         return text
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other run accept changes in a folder meanwhile; on Windows it may."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _accepted(result: CaseResult, before: SnapshotResult, text: str) -> CaseResult:
@@ -170,8 +196,6 @@ class AcceptanceHooks:
 
     def _accept(self, session: pytest.Session) -> None:
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is None:
-            return
         differing = [*self._differing.values()]
         self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         self._decide(self._acceptance, session.config)

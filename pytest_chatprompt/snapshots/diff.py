@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -76,14 +76,14 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     return Difference((change,), tuple(Hunk(change.place, hunk.lines, (0,)) for hunk in difference.hunks))
 
 
-def accept_change(stored: str, sent: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
-    """The data of a snapshot with one change towards what is sent, wherever it has it, and without the others."""
+def accept_changes(stored: str, sent: Mapping[str, Any], contents: Collection[Content]) -> Mapping[str, Any]:
+    """The data of a snapshot with some changes towards what is sent, wherever it has them, and without the others."""
     try:
         before = _snapshot_data(stored)
     except SnapshotFileError:
         return sent
     difference, _ = _compare_data(before, sent)
-    return _compare_data(before, sent, (change.content == content for change in difference.changes))[1]
+    return _compare_data(before, sent, (change.content in contents for change in difference.changes))[1]
 
 
 def _compare_data(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from pytest_chatprompt.reports.acceptance import Acceptance, unknown
 from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.snapshots.stored import Change, written_sha256
 from tests.reports.test_review_changes import differs
 
 
@@ -53,6 +56,50 @@ def test_of_a_beginning_that_several_have_it_is_said_which(acceptance: Acceptanc
     assert unknown("aaaa", acceptance.find("aaaa"), acceptance) == (
         "--chatprompt-accept aaaa: 'aaaa' may be aaaa0 or aaaa1; it has aaaa0, aaaa1, bbbb, new. Nothing is accepted."
     )
+
+
+@pytest.fixture
+def two_changes(tmp_path: Path) -> tuple[Acceptance, Acceptance]:
+    """Two runs that have compared the same snapshot, of which two settings have changed."""
+    before, after = {"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 0, "c": 1}
+    result = differs("it", before, after)
+    assert result.snapshot is not None
+    path = tmp_path / result.snapshot.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dump(before), encoding="utf-8")
+    hashes = {"stored_sha256": written_sha256(dump(before)), "sent_sha256": written_sha256(dump(after))}
+    snapshot = result.snapshot.model_copy(update={"sent": after, **hashes})
+    result = result.model_copy(update={"snapshot": snapshot})
+    return Acceptance([result], tmp_path), Acceptance([result], tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no lock")
+def test_of_two_runs_at_once_none_undoes_what_the_other_has_accepted(
+    two_changes: tuple[Acceptance, Acceptance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = two_changes
+    first, second = ours.changes
+    other_run = threading.Thread(target=theirs.accept, args=(second,))
+
+    def write_late(path: Path, text: str) -> None:
+        if not other_run.ident:
+            other_run.start()
+            other_run.join(timeout=0.3)
+        atomic_write(path, text)
+
+    monkeypatch.setattr("pytest_chatprompt.reports.acceptance.atomic_write", write_late)
+    assert ours.accept(first) == []
+    other_run.join(timeout=10)
+    (problem,) = theirs.problems
+    assert problem.endswith("it has changed since the run compared with it; run again")
+
+
+def test_on_windows_changes_are_accepted_without_a_lock(
+    two_changes: tuple[Acceptance, Acceptance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    ours, _ = two_changes
+    assert [ours.accept(each) for each in ours.changes] == [[], []]
 
 
 def test_what_cannot_be_written_is_told_and_stays(acceptance: Acceptance, tmp_path: Path) -> None:

@@ -221,8 +221,9 @@ def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
 
 def test_without_a_terminal_nothing_is_accepted(shop: Run) -> None:
     before = tree(shop)
-    first, _ = ids(shop)
-    assert shop("-p", "no:terminal", "--chatprompt-accept", first).ret == 1
+    result = shop("-p", "no:terminal", "--chatprompt-accept", "new")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "what is accepted is told in pytest's summary: remove -p no:terminal" in result.stderr.str()
     assert tree(shop) == before
 
 
@@ -397,6 +398,25 @@ def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_
         run("--chatprompt-accept", change_id)
     assert {name: content for name, content in tree(run).items() if "/." not in name} == wanted
     assert run().ret == 0
+
+
+REPEATED = """
+def test_it(eval_snapshot):
+    assert {"question": "TEXT"} == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_changes_of_one_run_are_those_of_one_comparison(run: Run, is_reversed: bool) -> None:
+    run.write({"test_it.py": REPEATED.replace("TEXT", r"A\n\nB\n\nC")})
+    run.update()
+    run.write({"test_it.py": REPEATED.replace("TEXT", r"B\n\nA\n\nC\nnew")})
+    wanted = updated(run)
+    told = sorted(ids(run), reverse=is_reversed)
+    assert len(told) == 2
+    result = run(*(f"--chatprompt-accept={each}" for each in told))
+    assert result.ret == 0
+    assert tree(run) == wanted
 
 
 SUBTESTS = """

@@ -44,7 +44,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> TypeAnswers:
             return text
 
         monkeypatch.setattr("builtins.input", ask)
-        monkeypatch.setattr("pytest_chatprompt.options._check_terminal", lambda _: None)
+        monkeypatch.setattr("pytest_chatprompt.options._has_terminal", lambda _: True)
         return left
 
     return type_answers

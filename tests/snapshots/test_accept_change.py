@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from pytest_chatprompt.snapshots.diff import accept_change, compare_snapshots
+from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Content
 
@@ -50,7 +50,7 @@ def test_all_changes_one_after_the_other_give_what_is_sent(stored: Any, sent: An
         left = contents(stored, sent)
         if not left:
             break
-        stored = accept_change(dump(stored), sent, random.choice(left))
+        stored = accept_changes(dump(stored), sent, [random.choice(left)])
     assert dump(stored) == dump(sent)
 
 
@@ -60,5 +60,5 @@ def test_the_other_changes_stay(stored: Any, sent: Any, random: Any) -> None:
     before = contents(stored, sent)
     if before:
         accepted = random.choice(before)
-        after = contents(accept_change(dump(stored), sent, accepted), sent)
+        after = contents(accept_changes(dump(stored), sent, [accepted]), sent)
         assert set(after) == set(before) - {accepted}
