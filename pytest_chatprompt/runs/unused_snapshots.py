@@ -112,7 +112,8 @@ class UnusedSnapshots:
         self._tests: dict[Path, list[pytest.Item]] = {}
         self._lines: list[str] = []
         self._accepted: set[str] = set()
-        self._has_removed = False
+        self._has_found = False
+        self._refused: dict[Path, str] = {}
         self._options = config.stash[options_key]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -186,7 +187,7 @@ class UnusedSnapshots:
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
-        if UNUSED in self._options.accept and not self._has_removed and not hasattr(self.config, "workeroutput"):
+        if UNUSED in self._options.accept and not self._has_found and not hasattr(self.config, "workeroutput"):
             self._lines.append(NOTHING_UNUSED)
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
@@ -239,7 +240,10 @@ class UnusedSnapshots:
             unused = {path: kind for path, kind in unused.items() if kind in (_GONE, _SNAPSHOT)}
         self._lines += self._unused_lines(unused) if unused else ()
         # Unused recordings alone do not fail the run.
-        if {_GONE, _SNAPSHOT} & {*unused.values()} and not (is_updated or self._is_set("warn_unused_snapshots")):
+        is_failure = {_GONE, _SNAPSHOT} & {*unused.values()} and not (
+            is_updated or self._is_set("warn_unused_snapshots")
+        )
+        if is_failure or self._refused:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, has_passed: bool) -> dict[Path, _Kind]:
@@ -274,12 +278,14 @@ class UnusedSnapshots:
         removal = remove_unused(unused, removable, root, folders, self.facts.sent)
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}
-        self._has_removed = bool(removed or removal.moved)
+        self._refused |= removal.refused
+        self._has_found = bool(removed or removal.moved or self._refused)
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
             replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
             self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
+        self._lines += [f"{shown_path(path, root)} {reason}" for path, reason in self._refused.items()]
         return {path: unused[path] for path in removal.left}
 
     def _prune(self, settled: Iterable[str]) -> int:
@@ -289,8 +295,15 @@ class UnusedSnapshots:
         from pytest_chatprompt.runs.usage_summary import pruned_key  # noqa: PLC0415
         from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
+        def prune(path: Path, used: Iterable[Any]) -> int:
+            try:
+                return prune_recording(path, used, self.config.rootpath, SharedByRun.of(self.config).redactor)
+            except OSError as error:
+                self._refused[path] = f"keeps replies that no request asked for: {error.strerror or error}"
+                return 0
+
         pruned = self.config.stash[pruned_key] = sum(
-            prune_recording(Path(path), used, self.config.rootpath, SharedByRun.of(self.config).redactor)
+            prune(Path(path), used)
             for node_id, recordings in self.facts.replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
@@ -310,11 +323,11 @@ class UnusedSnapshots:
             yield f"To remove {_pronoun(gone)}: {repeated(words, option)}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
-        left = sum(kind is not _GONE and not holds_conflict(path) for path, kind in unused.items())
+        left = {path for path, kind in unused.items() if kind is not _GONE and not holds_conflict(path)}
         if left:
-            if self._options.remove_unused:
+            if self._options.remove_unused and not left <= self._refused.keys():
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
-            yield f"To remove {_pronoun(left)}: {repeated(words, _REMOVE)}"
+            yield f"To remove {_pronoun(len(left))}: {repeated(words, _REMOVE)}"
 
     def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str) -> Iterator[str]:
         """A line about the files of a kind, and one for each; nothing for none."""

@@ -114,15 +114,22 @@ class Removal:
 
     Args:
         removed: those that are gone now.
-        left: those that this run may not remove.
+        left: those that this run may not remove, or cannot.
         kept: recordings whose requests some test still sends, or that cannot be read.
         moved: recordings that another test has now, each with its new place.
+        refused: why the operating system did not let go of those that were to be removed or moved.
     """
 
     removed: list[Path] = field(default_factory=list)
     left: list[Path] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     moved: list[tuple[Path, Path]] = field(default_factory=list)
+    refused: dict[Path, str] = field(default_factory=dict)
+
+    def refuse(self, path: Path, action: str, error: OSError) -> None:
+        """Count a file as left, because of an error of the operating system."""
+        self.left.append(path)
+        self.refused[path] = f"is not {action}: {error.strerror or error}"
 
     def lines_about_others(self, root: Path) -> Iterator[str]:
         """What to say of recordings that were not removed."""
@@ -148,18 +155,34 @@ def remove_unused(
     if any(map(is_recording, paths)):
         recordings = _recordings_by_hash((*folders, *(path.parent for path in paths)), sent, paths)
     removal = Removal()
+    gone: list[Path] = []
     for path in paths:
-        place = _new_place(path, root, recordings) if is_recording(path) else None
-        if place == path:
-            removal.kept.append(path)
-        elif place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            removal.moved.append((path, path.rename(place)))
-        else:
-            (removal.removed if path in removable else removal.left).append(path)
-    for path in (*removal.removed, *(old for old, _ in removal.moved)):
-        remove_snapshot(path)
+        try:
+            place = _new_place(path, root, recordings) if is_recording(path) else None
+            if place == path:
+                removal.kept.append(path)
+            elif place is not None:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                removal.moved.append((path, path.rename(place)))
+            else:
+                (gone if path in removable else removal.left).append(path)
+        except OSError as error:
+            removal.refuse(path, "moved", error)
+    for path in (*gone, *(old for old, _ in removal.moved)):
+        try:
+            _remove(path)
+        except OSError as error:
+            removal.refuse(path, "removed", error)
+    removal.removed = [path for path in gone if path not in removal.refused]
     return removal
+
+
+def _remove(path: Path) -> None:
+    """Delete a file, which may be gone already, and its folder if it is empty then and can be removed."""
+    path.unlink(missing_ok=True)
+    # An empty folder that stays is nothing to git.
+    with suppress(OSError):
+        remove_snapshot(path)
 
 
 def _recordings_by_hash(
@@ -210,7 +233,7 @@ def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redac
 
     kept = list(filter(take, exchanges))
     if not kept and exchanges:
-        remove_snapshot(path)
+        _remove(path)
     elif len(kept) < len(exchanges):
         save_recording(path, kept, redactor)
     return len(exchanges) - len(kept)

@@ -526,6 +526,27 @@ def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPat
     result.assert_outcomes(failed=4)
 
 
+def test_what_was_accepted_is_told_also_if_an_unused_snapshot_cannot_be_removed(
+    shop: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "__snapshots__/a.eval/gone[gemini].yaml"
+    (shop.path / name).write_text((shop.path / "__snapshots__/a.eval/first[gemini].yaml").read_text())
+    (first, _) = ids(shop)
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "gone[gemini].yaml":
+            raise PermissionError(13, "Permission denied")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    result = shop("a.eval.yaml", "--chatprompt-accept", first, "--chatprompt-accept", "unused")
+    assert result.ret == 1
+    assert f"{name} is not removed: Permission denied" in result.outlines
+    result.stdout.fnmatch_lines([f"accepted change {first} in * snapshots"])
+    assert (shop.path / name).exists()
+
+
 CHANGING = """
 import pathlib
 import pytest

@@ -439,6 +439,56 @@ def test_a_renamed_case_takes_its_recording_along(
     assert server.requests == []
 
 
+def test_a_recording_that_cannot_be_moved_is_told_and_fails_the_run(
+    live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("id: c0", "id: renamed")})
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path == recording_path(run):
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    result = run("--snapshot-update")
+    assert result.ret == 1
+    assert "__snapshots__/a.eval/c0[openai].recording.yaml is not moved: Permission denied" in result.outlines
+    assert "1 eval snapshot removed: the case or the provider is no longer defined." in result.outlines
+    assert "1 recording unused: no case and no test is left that has it." in result.outlines
+    assert recording_path(run).exists()
+
+
+def test_replies_that_cannot_be_removed_from_a_recording_are_told_and_fail_the_run(
+    live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record")
+    for name in case_ids(2):
+        path = recording_path(run, name)
+        data = yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump({**data, "exchanges": data["exchanges"] * 2}, sort_keys=False))
+    replace = Path.replace
+
+    def refuse(path: Path, target: Path) -> Path:
+        if target == recording_path(run):
+            raise PermissionError(13, "Permission denied")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    result = run("--chatprompt-replay", "--chatprompt-remove-unused")
+    assert result.ret == 1
+    result.assert_outcomes(passed=2)
+    problem = (
+        "__snapshots__/a.eval/c0[openai].recording.yaml keeps replies that no request asked for: Permission denied"
+    )
+    assert problem in result.outlines
+    assert "1 recorded reply removed: no request asked for it." in result.outlines
+    assert [len(yaml.safe_load(recording_path(run, each).read_text())["exchanges"]) for each in case_ids(2)] == [2, 1]
+
+
 MOVES = ["b.eval.yaml", "sub/a.eval.yaml"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.runs.conftest import HELLO, Run
@@ -311,3 +313,67 @@ def test_unused_snapshots_with_the_conflict_of_a_merge_stay_until_an_update(run_
     assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT, GEMINI_SNAPSHOT]
     run_with_snapshots.update()
     assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT]
+
+
+@pytest.fixture
+def refuse_gemini(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of Gemini cannot be removed, as in a folder of another user; that would not stop root."""
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if "[gemini]" in path.name and not path.name.startswith("."):
+            raise PermissionError(13, "Permission denied")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+
+
+@pytest.mark.usefixtures("refuse_gemini")
+@pytest.mark.parametrize(
+    "arguments",
+    [["--snapshot-update"], ["--chatprompt-remove-unused"], ["--chatprompt-accept", "unused"]],
+    ids=["update", "remove", "accept"],
+)
+def test_a_snapshot_that_cannot_be_removed_is_told_and_fails_the_run(
+    run_with_snapshots: Run, arguments: list[str]
+) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO})
+    result = run_with_snapshots(*arguments)
+    assert result.ret == 1
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "1 eval snapshot removed: the case or the provider is no longer defined.",
+            "  __snapshots__/a.eval/second[[]azure[]].yaml",
+            "__snapshots__/a.eval/second[[]gemini[]].yaml is not removed: Permission denied",
+            "1 eval snapshot unused: the case or the provider is no longer defined.",
+            "  __snapshots__/a.eval/second[[]gemini[]].yaml",
+            "To remove it: pytest -p no:cacheprovider *",
+        ],
+        consecutive=True,
+    )
+    assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT, GEMINI_SNAPSHOT]
+
+
+@pytest.mark.usefixtures("refuse_gemini")
+def test_if_nothing_can_be_removed_the_run_does_not_say_that_nothing_is_unused(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": TWO.replace("[azure, gemini]", "azure")})
+    result = run_with_snapshots("--chatprompt-accept", "unused")
+    assert result.ret == 1
+    assert f"{GEMINI_SNAPSHOT} is not removed: Permission denied" in result.outlines
+    result.stdout.no_fnmatch_line("*nothing is removed*")
+
+
+@pytest.mark.usefixtures("refuse_gemini")
+def test_the_snapshot_of_a_gone_module_that_cannot_be_removed_is_not_said_to_wait_for_a_test(
+    run_with_snapshots: Run,
+) -> None:
+    (run_with_snapshots.path / "a.eval.yaml").rename(run_with_snapshots.path / "b.eval.yaml")
+    run_with_snapshots.update()
+    result = run_with_snapshots("--chatprompt-remove-unused")
+    assert result.ret == 1
+    output = result.outlines
+    assert "2 files removed: the eval file or the module is gone." in output
+    assert f"{GEMINI_SNAPSHOT} is not removed: Permission denied" in output
+    assert "1 file unused: the eval file or the module is gone." in output
+    result.stdout.no_fnmatch_line("Nothing of this was removed*")

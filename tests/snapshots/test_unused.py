@@ -141,6 +141,38 @@ def test_the_last_snapshot_and_a_recording_that_moves_may_leave_one_folder_empty
     assert not old[0].parent.exists()
 
 
+def test_a_file_that_cannot_be_removed_or_moved_is_left_and_the_others_are_not(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (root / f"{FOLDER}/{name}[openai].yaml" for name in ("a", "b"))
+    moved = record(root, f"{FOLDER}/c[openai].recording.yaml", "body of it")
+    # There is a file where its folder would be.
+    sent = {str(root / "pyproject/it.recording.yaml"): load_recording(moved, root)[0].request.sha256}
+    (root / "pyproject").touch()
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if path == a:
+            raise PermissionError(13, "Permission denied")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    removal = remove_unused([a, b, moved], [a, b], root, (), {name: [sha256] for name, sha256 in sent.items()})
+    refused = {moved: "is not moved: File exists", a: "is not removed: Permission denied"}
+    assert removal == Removal([b], [moved, a], refused=refused)
+    assert [path.exists() for path in (a, b, moved)] == [True, False, True]
+
+
+def test_a_file_is_removed_also_if_its_empty_folder_cannot_be(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rmdir", refuse)
+    path = root / "__snapshots__/test_it/test_it.yaml"
+    assert remove_unused([path], [path], root, (), {}) == Removal([path])
+    assert not path.exists()
+
+
 def test_hidden_folders_hold_no_snapshots(root: Path) -> None:
     write(root, ".venv/__snapshots__/a.eval/a[openai].yaml", "x")
     folders = sorted(folder.relative_to(root).as_posix() for folder in snapshot_folders_below(root, "__snapshots__"))
