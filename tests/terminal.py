@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import termios
 import time
 
@@ -52,6 +53,14 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Type keys."""
         os.write(self._keys, keys.encode())
+
+    def interrupt(self, process: PytestProcess) -> None:
+        """Send SIGINT until the process shows something: one that comes just before it reads is noticed with a key."""
+        deadline = time.monotonic() + _LONGEST_WAIT_SECONDS
+        process.send_signal(signal.SIGINT)
+        while not self._read(1):
+            assert time.monotonic() < deadline, self.text
+            process.send_signal(signal.SIGINT)
 
     def close(self) -> None:
         """Close both ends."""

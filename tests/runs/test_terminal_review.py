@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -430,7 +429,7 @@ def test_ctrl_c_at_a_question_loses_nothing_that_was_decided(shop: Run, terminal
     terminal.read_until(QUESTION)
     terminal.type("a\n")
     terminal.read_until(QUESTION)
-    process.send_signal(signal.SIGINT)
+    terminal.interrupt(process)
     assert terminal.read_rest(process) == 1
     assert f"accepted change {first} in 4 snapshots" in terminal.text.partition("FAILURES")[2]
     assert ids(shop) == [second]
