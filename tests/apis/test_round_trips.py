@@ -35,8 +35,8 @@ from tests.apis.built_in import chat_providers
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
-# For each API, so a third as many as elsewhere.
-EXAMPLES = max(settings().max_examples // 3, 1)
+# For each API, so a fourth as many as elsewhere.
+EXAMPLES = max(settings().max_examples // 4, 1)
 
 # Half a character is in no request and no reply; what is around a text stays.
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
