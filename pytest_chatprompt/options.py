@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 
 DEFAULT_CONCURRENCY: Final = 8
-# The formats of reports; `reports.formats` writes them.
 # What `--chatprompt-ab` names that is no git revision, each with an example.
 AB_KINDS: Final = {"model": "gpt-5-mini", "provider": "anthropic"}
+# The formats of reports; `reports.formats` writes them.
 REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 
 
@@ -121,8 +121,6 @@ collected_key: Final = pytest.StashKey[list[Collected]]()
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
-
-
 # The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
 ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
 # The ids of all snapshots that do not exist yet, and of those whose case is gone.
