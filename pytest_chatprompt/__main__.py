@@ -1,4 +1,4 @@
-"""The command line: `python -m pytest_chatprompt compare` and `merge`."""
+"""The command line: `python -m pytest_chatprompt compare`, `merge` and `convert`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
 from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report, write_report
 from pytest_chatprompt.reports.merge import MergeError, merge_recordings, merge_runs, unsettled_lines, unused_lines
@@ -19,7 +20,7 @@ from pytest_chatprompt.wording import count, visible, visible_line
 
 OK: Final = 0
 FAILED: Final = 1
-_ERRORS: Final = (ReportError, MergeError, RevisionError, OSError, UnicodeDecodeError)
+_ERRORS: Final = (EvalFileError, ReportError, MergeError, RevisionError, OSError, UnicodeDecodeError)
 # What argparse exits with.
 USAGE_ERROR: Final = 2
 
@@ -44,7 +45,9 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"error: {visible(str(error))}\n")
         return USAGE_ERROR
     try:
-        sys.stdout.write("".join(f"{visible_line(line)}\n" for line in lines))
+        # Escapes would change what a converted file sends.
+        show = str if options.run is _convert else visible_line
+        sys.stdout.write("".join(f"{show(line)}\n" for line in lines))
         sys.stdout.flush()
     except OSError as error:
         # Python would report an error again when it ends.
@@ -59,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pytest_chatprompt",
-        description="Work with the reports of runs, as --chatprompt-report PATH.json writes them.",
+        description="Work with the reports of runs, as --chatprompt-report PATH.json writes them, and with eval files.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     compare = commands.add_parser(
@@ -99,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
         help="exit with 0 even if there are snapshots that no shard uses",
     )
     merge.set_defaults(run=_merge)
+    convert = commands.add_parser(
+        "convert",
+        help="write a file of another tool, such as promptfooconfig.yaml, as an eval file",
+        description="Write a file of another tool, such as promptfooconfig.yaml, as an eval file to standard output. "
+        "The files that it names have to lie below the working folder. Standard error has what is not translated.",
+    )
+    convert.add_argument("file", type=Path, metavar="FILE", help="the file to convert")
+    convert.set_defaults(run=_convert)
     return parser
 
 
@@ -145,6 +156,14 @@ def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:
     written = merge_recordings(options.shards, options.outputs[0])
     counts = f"{count(len(written), 'recording')} of {count(len(options.shards), 'shard')}"
     return [*(path.as_posix() for path in written), f"put {counts} into {options.outputs[0]}"], OK
+
+
+def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_chatprompt.cases.formats.convert import convert  # noqa: PLC0415
+
+    path = options.file.absolute()
+    text = convert(path, Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent, sys.stderr.write)
+    return text.split("\n")[:-1], OK
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
-        item = LoadedCase(case.id, case.tags, case.line, case, from_row and from_row.id, from_row)
+        item = LoadedCase(case.id, case.tags, case.line, case, (from_row and from_row.id) or None, from_row)
         if case.parametrize is None:
             yield item
             return

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, RequestCancelledError
+from pytest_chatprompt.errors import (
+    BudgetError,
+    ChatPromptError,
+    EvalFileWarning,
+    ProviderError,
+    RequestCancelledError,
+)
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
@@ -58,6 +65,7 @@ class Grading:
         __tracebackhide__ = True
         self.item.grading = self
         try:
+            self._warn_of_ungraded()
             self.grade()
         except ENDED_EARLY:
             # Nobody skips a case that has failed already.
@@ -125,6 +133,13 @@ class Grading:
         live = self.answers.get(number)
         self.votes[number] = self.sent.votes_on(number, response, None if live is None else live.recording)
         return self.votes[number]
+
+    def _warn_of_ungraded(self) -> None:
+        """Say that graders of another tool, which its file has for this answer, do not grade it here."""
+        graders = self.case.evaluators if isinstance(self.case.evaluators, list | tuple) else ()
+        types = dict.fromkeys(str(each["type"]) for each in graders if isinstance(each, Mapping) and "type" in each)
+        if types:
+            self.item.warn(EvalFileWarning(f"nothing here grades the answer by {', '.join(types)}"))
 
     def set_up_fixtures(self) -> None:
         """Set up the project's fixtures that use the answer."""

@@ -165,7 +165,7 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     no_target = "" if file is None else f", and no such target in {file.shown_path}"
     raise UnknownProviderError(
         f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of {names}{no_target}"
-        + (f"; {suggestion}" if suggestion else "")
+        + f"; {suggestion or 'write it in a conftest.py, to return an object with send(request), or a function'}"
     )
 
 

@@ -207,13 +207,13 @@ LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 def to_json_text(data: Any) -> str:
     """Write data as JSON: keys in the order of the file, two blanks for each level, text beyond ASCII as it is."""
-    return json.dumps(_as_in_javascript(data), ensure_ascii=False, indent=2)
+    return json.dumps(as_in_javascript(data), ensure_ascii=False, indent=2)
 
 
-def _as_in_javascript(value: Any) -> Any:
+def as_in_javascript(value: Any) -> Any:
     """Data in which a number such as `5000.0` is `5000`."""
     if isinstance(value, Mapping):
-        return {key: _as_in_javascript(inner) for key, inner in value.items()}
+        return {key: as_in_javascript(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_in_javascript(inner) for inner in value]
+        return [as_in_javascript(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -133,7 +133,8 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             ["--chatprompt-provider", "zzz"],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz' (from --chatprompt-provider): there is no fixture 'zzz_provider',"
-            f" only those of {', '.join(sorted(PROVIDERS))}",
+            f" only those of {', '.join(sorted(PROVIDERS))}; write it in a conftest.py, to return an object with "
+            "send(request), or a function",
             id="an unknown provider in the option",
         ),
         pytest.param(

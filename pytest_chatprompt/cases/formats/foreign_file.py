@@ -36,6 +36,7 @@ class ForeignFile:
         document: the node of its top, a mapping.
         problems: what makes it unusable; a reader goes on, so that all of it is told at once.
         warn: is called for what is read and has no effect, once for each kind.
+        told: the texts of these warnings.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class ForeignFile:
     document: Node
     warn: Callable[[Diagnostic], object]
     problems: list[Diagnostic] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
 
     def diagnostic(self, node: Node, text: str) -> Diagnostic:
         """Report something at a node."""
@@ -52,6 +54,12 @@ class ForeignFile:
     def reject(self, node: Node, text: str) -> None:
         """Add a problem."""
         self.problems.append(self.diagnostic(node, text))
+
+    def ignore(self, node: Node, text: str) -> None:
+        """Warn about what has no effect, where it first stands."""
+        if text not in self.told:
+            self.told.add(text)
+            self.warn(self.diagnostic(node, text))
 
     def known_entries(self, mapping: Node, what: str, effective: Collection[str], ignored: Collection[str]) -> Any:
         """The entries of a mapping that have an effect, by key; the others are warned about, or are problems.
@@ -65,7 +73,7 @@ class ForeignFile:
                 if hint:
                     self.reject(entry.key, f"unknown key {key!r} of {what}; {hint}")
                 else:
-                    self.warn(self.diagnostic(entry.key, f"{key!r} of {what} has no effect here"))
+                    self.ignore(entry.key, f"{key!r} of {what} has no effect here")
         return {key: entry.node for key, entry in mapping.value.items() if key in effective}
 
 

@@ -23,7 +23,10 @@ class Format(NamedTuple):
 
 
 # The first that recognizes a file reads it.
-FORMATS: Final = (Format("agent_skills", lambda top: isinstance(top.find(("evals",)).value, tuple)),)
+FORMATS: Final = (
+    Format("agent_skills", lambda top: isinstance(top.find(("evals",)).value, tuple)),
+    Format("promptfoo", lambda top: bool({"providers", "targets"} & top.value.keys())),
+)
 
 
 def translate(file: ForeignFile) -> Translation | None:
