@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 PEERS := .venv-peers
+# promptfoo, which reads its own files.
+FORMATS := .venv-formats
 # Without what `make check` needs: httpx imports a command-line client of its own wherever rich and click are installed.
 BENCH := .venv-bench
 # What `make test` does not have; two environments of Python, since some clients want older versions of others.
@@ -17,7 +19,7 @@ WORKERS ?= 3
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak check schema mutants bench bench-quick peers clean
+.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak formats check schema mutants bench bench-quick peers clean
 
 ci: example check coverage soak test-clients test-browser  ## the gate: what CI runs
 
@@ -62,6 +64,9 @@ fuzz: $(READY)  ## many more eval files than `make test` tries
 soak: $(READY)  ## the long forms of tests: many kills, many requests
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)
 
+formats: $(READY) $(FORMATS)/.ready  ## compare what promptfoo itself sends with what its files send here; needs npm
+	$(BIN)/python -m pytest tests/formats $(ARGS)
+
 check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -93,7 +98,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(BROWSER) $(PEERS) $(CLIENTS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf $(VENV) $(BENCH) $(BROWSER) $(PEERS) $(CLIENTS) $(FORMATS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -123,6 +128,12 @@ $(CLIENTS)/node/.ready: tests/clients/node/package.json tests/clients/node/packa
 	mkdir -p $(@D)
 	cp $^ $(@D)
 	npm ci --prefix $(@D) --no-audit --no-fund --silent
+	touch $@
+
+$(FORMATS)/.ready: tests/formats/package.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	npm install --prefix $(@D) --no-audit --no-fund --silent
 	touch $@
 
 $(CLIENTS)/%/.ready: tests/clients/%/requirements.txt

@@ -731,6 +731,20 @@ def test_the_agent_of_the_page_reads_its_answer(tmp_path: Path) -> None:
         agent.read_response(ProcessResult(returncode=1, stdout="", stderr="no"), tmp_path)
 
 
+def test_the_file_of_promptfoo_of_the_page_runs_as_it_is(run: Run) -> None:
+    (config,) = blocks("docs/formats.md", "yaml")
+    chat = '[{"role": "system", "content": "Be {{ greeting }}"}, {"role": "user", "content": "{{ name }}"}]'
+    conftest = (
+        "import pytest\n\n@pytest.fixture\ndef exec_python_chat_py_provider():\n    return lambda request: 'Hi'\n"
+    )
+    run.write({"promptfooconfig.yaml": config, "chat.json": chat, "conftest.py": conftest})
+    result = run.update("-v", "-o", "chatprompt_files=promptfooconfig.yaml")
+    result.assert_outcomes(passed=12)
+    result.stdout.fnmatch_lines(
+        ["promptfooconfig.yaml::greets Ada #1 (prompt-1)[[]anthropic:claude-sonnet-4-5 (warm)] PASSED*"]
+    )
+
+
 def test_no_snippet_is_without_a_test() -> None:
     assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
         "README.md": 3,
@@ -754,6 +768,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 7,
         ("docs/eval-files.md", "json"): 1,
+        ("docs/formats.md", "yaml"): 1,
         ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
         (LOCK, "yaml"): 1,
