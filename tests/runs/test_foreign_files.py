@@ -23,7 +23,8 @@ def test_a_converted_file_sends_the_same_requests(run: Run) -> None:
         check=True,
     )
     assert converted.stderr.decode() == (
-        "promptfooconfig.yaml:15:60: 'javascript' grades nothing here; write a check of the type 'python', or a hook that grades\n"
+        "promptfooconfig.yaml:15:60: an assert 'javascript' grades nothing here; grade in the hook pytest_chatprompt_response, or in a "
+        "fixture that takes eval_response\n"
     )
     (run.path / "promptfooconfig.yaml").write_bytes(converted.stdout)
     # All snapshots are those of the file of before.

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, make_node
 from pytest_chatprompt.cases.formats.nunjucks import CaseTexts, ProblemError, dump, fill_in, put_out, strip
@@ -31,7 +31,8 @@ Nodes = Mapping[str, Node]
 # The name here by the form of an id.
 _IDS: Final = {
     r"openai:responses:(.+)": "openai_responses",
-    r"openai:(?:chat:(.+)|((?:gpt-(?!image|audio|realtime|live)|o\d|chatgpt-|ft:).*))": "openai",
+    r"openai:chat:(.+)": "openai",
+    r"openai:((?:gpt-(?!.*(?:image|audio|realtime|live|instruct|tts|transcribe))|o\d|chatgpt-|ft:).*)": "openai",
     r"anthropic:(?:messages:)?(claude-[^:]+)": "anthropic",
     r"google:([^:]+)|vertex:(gemini-[^:]+)": "gemini",
     r"azure(?:openai)?:chat:(.+)": "azure",
@@ -138,6 +139,9 @@ class _Test(NamedTuple):
     row: Row | None = None
 
 
+_Named = TypeVar("_Named", _Prompt, _Provider)
+
+
 def translate(file: ForeignFile) -> Translation:
     """Translate a file: each test becomes a case for each prompt, and for each combination of its variables."""
     return _Reader(file).translate()
@@ -150,7 +154,7 @@ class _Reader:
         self.file = file
         self.ids: Counter[str] = Counter()
         self.environment: Mapping[str, str] = os.environ
-        self.default: Node | None = None
+        self.default = _mapping({}, file.document)
         self.prompts: list[_Prompt] = []
         self.providers: list[_Provider] = []
 
@@ -169,7 +173,10 @@ class _Reader:
         top = self.file.known_entries(document, "a promptfoo file", _TOP.split(), [*_TOP_IGNORED.split(), *_REFUSED])
         self.environment = {**os.environ, **{name: node.text for name, node in _entries(top.get("env")).items()}}
         with self.collecting():
-            self.default = self.included(top["defaultTest"]) if "defaultTest" in top else None
+            default = self.included(top["defaultTest"]) if "defaultTest" in top else _mapping({}, document)
+            self.default = _mapping(self.known(default, "the default test", _TEST, "metadata"), default)
+            for node in filter(None, [_entries(default).get("provider")]):
+                self.file.ignore(node, "'provider' of the default test has no effect here; name it in 'providers'")
         self.read_prompts(top.get("prompts") or make_node("{{prompt}}", document))
         self.read_providers(_items(top.get("providers") or top.get("targets")))
         repeats = (_entries(top.get(key)).get("repeat") for key in ("commandLineOptions", "evaluateOptions"))
@@ -287,8 +294,8 @@ class _Reader:
         source = entries.get("raw") or entries.get("id") or node
         if not isinstance(source.value, str):
             raise ProblemError(source, f"a prompt must be a text, or have one in 'raw', but is {source.describe()}")
-        text, (label, id_) = self.text(source), (_text(entries, "label"), _text(entries, "id"))
-        prompt = _Prompt(text, source, label, id_)
+        text, label = self.text(source), _text(entries, "label")
+        prompt = _Prompt(text, source, label, (_text(entries, "id") or text).removeprefix("file://"))
         if not re.match(r"file://|exec:", text) and not re.search(rf"^\S.*({_FILES}|{_CODE})$", text):
             yield prompt
             return
@@ -435,18 +442,19 @@ class _Reader:
     def cases(self, test: _Test, number: int) -> Iterator[dict[str, Any]]:
         """The cases of a test: one for each combination of its variables, each prompt, and each set of tools."""
         own = self.known(test.node, "a test", _TEST, "metadata")
-        entries = _entries(_merged(self.default, _mapping(own, test.node))) if self.default else own
+        entries = _entries(_merged(self.default, _mapping(own, test.node)))
         options = self.known(entries["options"], "the options of a test", _OPTIONS) if "options" in entries else {}
         if "providerOutput" in entries:
             self.file.ignore(entries["providerOutput"], "a test with 'providerOutput' sends nothing; it is left out")
             return
         providers = [*self.providers_of(own["provider"])] if "provider" in own else self.providers
-        providers = [each for each in providers if _refers(entries.get("providers"), each.label, each.id)]
+        providers = _chosen(entries.get("providers"), providers)
+        prompts = _chosen(entries.get("prompts"), self.prompts)
         combinations = [*self.combinations(entries)]
         for index, variables in enumerate(combinations):
-            for prompt in (each for each in self.prompts if _refers(entries.get("prompts"), each.label, each.id)):
+            for prompt in prompts:
                 groups = defaultdict(list)
-                for provider in (each for each in providers if _refers(each.prompts, prompt.label, prompt.id)):
+                for provider in (each for each in providers if prompt in _chosen(each.prompts, self.prompts)):
                     groups[repr([self.data(make_node(provider.shared, test.node))])].append(provider)
                 for group in groups.values():
                     id_ = strip(_text(own, "description")) or f"test-{number}"
@@ -608,8 +616,8 @@ class _Case:
         arguments = None if is_transformed else self.arguments(kind, entries)
         if arguments is None:
             behind = " behind a transform" if is_transformed else ""
-            text = f"{written!r}{behind} grades nothing here; write a check of the type 'python', or a hook that grades"
-            self.reader.file.ignore(entries["type"], text)
+            hint = "grade in the hook pytest_chatprompt_response, or in a fixture that takes eval_response"
+            self.reader.file.ignore(entries["type"], f"an assert {written!r}{behind} grades nothing here; {hint}")
             return None
         type_ = _LIMITS[kind][0] if kind in _LIMITS else kind
         return make_node({"type": f"not-{type_}" if written != kind else type_, **arguments}, node)
@@ -673,16 +681,21 @@ def _merged(first: Node, second: Node) -> Node:
     return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
 
 
-def _refers(references: Node | None, *names: str) -> bool:
-    """Whether a list of references has something with one of these names; none at all has everything."""
+def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
+    """Those of the prompts, or of the providers, to which a list refers by labels or ids; no list refers to all."""
     if references is None:
-        return True
-    texts = [reference.text for reference in _items(references)]
-    return any(
-        name == text or name.startswith(f"{text}:") or (text.endswith("*") and name.startswith(text[:-1]))
-        for text in texts
-        for name in filter(None, names)
-    )
+        return named
+    chosen: set[int] = set()
+    for node in _items(references):
+        prefix = node.text.removesuffix("*") if node.text.endswith("*") else f"{node.text}:"
+        found: list[_Named] = [
+            each for each in named if any(f"{name}:".startswith(prefix) for name in (each.label, each.id) if name)
+        ]
+        if not found:
+            known = ", ".join(each.label or each.id for each in named)
+            raise ProblemError(node, f"nothing is called {node.text!r}; there are {known}")
+        chosen |= {*map(id, found)}
+    return [each for each in named if id(each) in chosen]
 
 
 def _json(text: str) -> Any:

@@ -215,8 +215,9 @@ prompts:
   - {label: short, raw: "Short"}
   - {id: long, raw: "Long"}
   - {label: "group:other", raw: "Other"}
+  - file://p.txt
 providers:
-  - {id: openai:gpt-x, prompts: [short, long]}
+  - {id: openai:gpt-x, prompts: [short, long, p.txt]}
   - {id: anthropic:claude-x, label: claude, prompts: group}
   - openai:gpt-y
 tests:
@@ -225,15 +226,17 @@ tests:
   - {providers: [claude, "openai:gpt-y*"]}
   - {providers: []}
 """
-    cases = [each.render() for each in load(tmp_path, config)]
+    cases = [each.render() for each in load(tmp_path, config, p_txt="P")]
     assert [(each.id, conversation(each), each.provider) for each in cases] == [
         ("test-1 (short)", "Short", ("openai:gpt-x", "openai:gpt-y")),
         ("test-1 (prompt-2)", "Long", ("openai:gpt-x", "openai:gpt-y")),
         ("test-1 (group:other)", "Other", ("anthropic:claude-x (claude)", "openai:gpt-y")),
+        ("test-1 (prompt-4)", "P", ("openai:gpt-x", "openai:gpt-y")),
         ("test-2 (short)", "Short", ("openai:gpt-x", "openai:gpt-y")),
         ("test-3 (short)", "Short", "openai:gpt-y"),
         ("test-3 (prompt-2)", "Long", "openai:gpt-y"),
         ("test-3 (group:other)", "Other", ("anthropic:claude-x (claude)", "openai:gpt-y")),
+        ("test-3 (prompt-4)", "P", "openai:gpt-y"),
     ]
 
 
@@ -447,7 +450,8 @@ def test_a_cell_may_be_an_assert_that_is_not_graded(tmp_path: Path, cell: str, w
     warnings: list[str] = []
     load(tmp_path, HEAD + "prompts: [Hi]\ntests: t.csv", warnings, t_csv=f"q,__expected\n1,{cell}\n")
     assert warnings == [
-        f"promptfooconfig.yaml:3:8: {written!r} grades nothing here; write a check of the type 'python', or a hook that grades"
+        f"promptfooconfig.yaml:3:8: an assert {written!r} grades nothing here; grade in the hook pytest_chatprompt_response, or in a "
+        "fixture that takes eval_response"
     ]
 
 
@@ -601,10 +605,11 @@ def test_an_assert_that_is_not_graded_is_told_once_and_kept_for_the_live_run(tmp
     loaded = load(tmp_path, config, warnings)
     type_ = written.removeprefix("type: ").partition(",")[0]
     assert warnings == [
-        f"promptfooconfig.yaml:4:21: {type_!r} grades nothing here; write a check of the type 'python', or a hook that grades"
+        f"promptfooconfig.yaml:4:21: an assert {type_!r} grades nothing here; grade in the hook pytest_chatprompt_response, or in a "
+        "fixture that takes eval_response"
         if "transform" not in written
-        else f"promptfooconfig.yaml:4:21: {type_!r} behind a transform grades nothing here; write a check of the type 'python', "
-        "or a hook that grades"
+        else f"promptfooconfig.yaml:4:21: an assert {type_!r} behind a transform grades nothing here; grade in the hook pytest_chatprompt_response, or in a "
+        "fixture that takes eval_response"
     ]
     assert [(each.render().checks, len(each.render().evaluators)) for each in loaded] == [((), 1), ((), 1)]
 
@@ -624,6 +629,7 @@ def test_what_has_no_effect_is_warned_about_once(tmp_path: Path) -> None:
 prompts: [{raw: Hi, config: {temperature: 1}}]
 tags: {a: b}
 derivedMetrics: []
+defaultTest: {provider: openai:gpt-y, threshold: 1}
 tests:
   - {threshold: 0.5, assert: [{type: equals, value: x, weight: 2, metric: m}], options: {rubricPrompt: x}, metadata: {a: 1}}
   - {threshold: 0.5, assert: [{type: equals, value: x, weight: 2}], options: {rubricPrompt: x}}
@@ -634,12 +640,14 @@ tests:
     load(tmp_path, config, warnings, t_csv="q,__metric,__metadata:a\n1,m,x\n2,m,x\n")
     assert warnings == [
         "promptfooconfig.yaml:5:1: 'derivedMetrics' of a promptfoo file has no effect here",
+        "promptfooconfig.yaml:6:39: 'threshold' of the default test has no effect here",
+        "promptfooconfig.yaml:6:25: 'provider' of the default test has no effect here; name it in 'providers'",
         "promptfooconfig.yaml:3:21: 'config' of a prompt has no effect here",
-        "promptfooconfig.yaml:7:6: 'threshold' of a test has no effect here",
-        "promptfooconfig.yaml:7:90: 'rubricPrompt' of the options of a test has no effect here",
-        "promptfooconfig.yaml:7:56: 'weight' of an assert has no effect here",
-        "promptfooconfig.yaml:9:5: the column '__metric' has no effect here",
-        "promptfooconfig.yaml:9:5: the column '__metadata:a' has no effect here",
+        "promptfooconfig.yaml:8:6: 'threshold' of a test has no effect here",
+        "promptfooconfig.yaml:8:90: 'rubricPrompt' of the options of a test has no effect here",
+        "promptfooconfig.yaml:8:56: 'weight' of an assert has no effect here",
+        "promptfooconfig.yaml:10:5: the column '__metric' has no effect here",
+        "promptfooconfig.yaml:10:5: the column '__metadata:a' has no effect here",
     ]
 
 
@@ -649,6 +657,8 @@ _LINES = "promptfooconfig.yaml:"
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        pytest.param("prompts: [a, {raw: b, label: c}]\ntests: [{prompts: [x]}]", "3:20: nothing is called 'x'; there are a, c", id="no-such-prompt"),
+        pytest.param("prompts: [a]\ntests: [{providers: [anthropic*]}]", "3:22: nothing is called 'anthropic*'; there are openai:chat:gpt-x", id="no-such-provider"),
         pytest.param("tests: []", "1:1: no test of this file sends anything; name prompts, providers and tests", id="nothing"),
         pytest.param("prompts: ['Hi {{ naem }}']\ntests: [{vars: {name: x}}]", "2:11: case 'test-1': unknown variable 'naem'; did you mean 'name'?", id="an-unknown-variable"),
         pytest.param("prompts: ['[{\"role\": \"{{ x }}\", \"content\": \"a\"}]']", "2:11: unknown variable 'x'; the variables are ", id="an-unknown-variable-in-a-role"),
