@@ -76,7 +76,7 @@ def dump(value: Any, indent: str = "") -> str:
         separators=None if indent else (",", ":"),
     )
     if re.search(r"\d{16}|\d[eE][-+]?\d|NaN|Infinity", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
-        raise UnsupportedTemplateError(f"the number {text}, which JavaScript writes in another way; put it in quotes")
+        raise UnsupportedTemplateError("a number that JavaScript writes in another way; put it in quotes")
     return text
 
 

@@ -19,7 +19,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, make_node
-from pytest_chatprompt.cases.formats.nunjucks import CaseTexts, ProblemError, dump, fill_in, put_out, strip
+from pytest_chatprompt.cases.formats.nunjucks import (
+    CaseTexts,
+    ProblemError,
+    UnsupportedTemplateError,
+    dump,
+    fill_in,
+    put_out,
+    strip,
+)
 from pytest_chatprompt.cases.rows import Row, read_records
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_bytes, read_text
 from pytest_chatprompt.text.media_types import sniff_media_type
@@ -39,7 +47,7 @@ _IDS: Final = {
     r"mistral:(?:chat:)?(?!embeddings?:)([^:]+)": "mistral",
     r"ollama:(?:chat:|completion:)?(?!embeddings?:)(.+)": "ollama",
     r"openrouter:(.+)": "openrouter",
-    r"bedrock:(?:converse:)?([\w-]+\..+)": "bedrock",
+    r"bedrock:(?:converse:)?((?:arn:|[\w-]+\.).+)": "bedrock",
 }
 _OTHER_VENDOR: Final = re.compile(r"([a-z][a-z0-9-]*):(?:chat:)?([\w./@-]+(?::[\w./@-]+)*)")
 # Whose models are none: kinds of own code, and other APIs of the vendors above.
@@ -159,12 +167,14 @@ class _Reader:
         self.providers: list[_Provider] = []
 
     @contextmanager
-    def collecting(self) -> Iterator[None]:
-        """Collect a problem, and go on with what follows."""
+    def collecting(self, place: Node) -> Iterator[None]:
+        """Collect a problem of what stands at a place, and go on with what follows."""
         try:
             yield
         except ProblemError as error:
             self.file.reject(error.node, error.text)
+        except UnsupportedTemplateError as error:
+            self.file.reject(place, f"this has {error}")
 
     def translate(self) -> Translation:
         document = self.file.document
@@ -172,7 +182,7 @@ class _Reader:
             self.file.reject(document.value[key].key, f"{key!r} {_REFUSED[key]}")
         top = self.file.known_entries(document, "a promptfoo file", _TOP.split(), [*_TOP_IGNORED.split(), *_REFUSED])
         self.environment = {**os.environ, **{name: node.text for name, node in _entries(top.get("env")).items()}}
-        with self.collecting():
+        with self.collecting(document):
             default = self.included(top["defaultTest"]) if "defaultTest" in top else _mapping({}, document)
             self.default = _mapping(self.known(default, "the default test", _TEST, "metadata"), default)
             for node in filter(None, [_entries(default).get("provider")]):
@@ -182,8 +192,11 @@ class _Reader:
         repeats = (_entries(top.get(key)).get("repeat") for key in ("commandLineOptions", "evaluateOptions"))
         cases: list[Node] = []
         rows: dict[int, Row] = {}
-        for number, test in enumerate(self.tests(top), start=1):
-            with self.collecting():
+        tests: list[_Test] = []
+        with self.collecting(document):
+            tests.extend(self.tests(top))
+        for number, test in enumerate(tests, start=1):
+            with self.collecting(test.node):
                 for case in self.cases(test, number):
                     rows |= {len(cases): test.row} if test.row else {}
                     cases.append(make_node(case, test.node))
@@ -283,7 +296,7 @@ class _Reader:
 
     def read_prompts(self, node: Node) -> None:
         for each in _items(node):
-            with self.collecting():
+            with self.collecting(each):
                 found = [*self.prompts_of(each)]
                 for prompt in found:
                     name = prompt.label if prompt.label and len(found) == 1 else f"prompt-{len(self.prompts) + 1}"
@@ -326,7 +339,7 @@ class _Reader:
     def read_providers(self, nodes: tuple[Node, ...]) -> None:
         seen: Counter[str] = Counter()
         for node in nodes:
-            with self.collecting():
+            with self.collecting(node):
                 for each in self.providers_of(node):
                     seen[each.name] += 1
                     more = f" ({seen[each.name]})" if seen[each.name] > 1 else ""
@@ -396,7 +409,7 @@ class _Reader:
         if isinstance(name.value, dict):
             yield _Test(node)
             return
-        with self.collecting():
+        with self.collecting(name):
             for path in self.paths(self.text(name), name):
                 yield from self.tests_in(path, name)
 

@@ -643,11 +643,11 @@ tests:
         "promptfooconfig.yaml:6:39: 'threshold' of the default test has no effect here",
         "promptfooconfig.yaml:6:25: 'provider' of the default test has no effect here; name it in 'providers'",
         "promptfooconfig.yaml:3:21: 'config' of a prompt has no effect here",
+        "promptfooconfig.yaml:10:5: the column '__metric' has no effect here",
+        "promptfooconfig.yaml:10:5: the column '__metadata:a' has no effect here",
         "promptfooconfig.yaml:8:6: 'threshold' of a test has no effect here",
         "promptfooconfig.yaml:8:90: 'rubricPrompt' of the options of a test has no effect here",
         "promptfooconfig.yaml:8:56: 'weight' of an assert has no effect here",
-        "promptfooconfig.yaml:10:5: the column '__metric' has no effect here",
-        "promptfooconfig.yaml:10:5: the column '__metadata:a' has no effect here",
     ]
 
 
@@ -657,6 +657,8 @@ _LINES = "promptfooconfig.yaml:"
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        pytest.param("prompts: [a]\nscenarios: file://none.yaml", "3:12: file none.yaml not found; tried none.yaml", id="no-scenarios"),
+        pytest.param("prompts: [a]\ntests: [{vars: {a: file://n.yaml}}]", "3:9: this has a number that JavaScript writes in another way; put it in quotes", id="an-odd-number-in-a-file"),
         pytest.param("prompts: [a, {raw: b, label: c}]\ntests: [{prompts: [x]}]", "3:20: nothing is called 'x'; there are a, c", id="no-such-prompt"),
         pytest.param("prompts: [a]\ntests: [{providers: [anthropic*]}]", "3:22: nothing is called 'anthropic*'; there are openai:chat:gpt-x", id="no-such-provider"),
         pytest.param("tests: []", "1:1: no test of this file sends anything; name prompts, providers and tests", id="nothing"),
@@ -711,6 +713,7 @@ def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: s
         "short_csv": "a,b\n1\n",
         "quote_csv": 'a\n"b',
         "wrong_yaml": "a: ]",
+        "n_yaml": "1e300",
     }
     (found,) = problems(tmp_path, HEAD + config, **files)
     assert found.startswith(f"promptfooconfig.yaml:{message}")
