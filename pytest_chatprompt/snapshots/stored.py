@@ -89,7 +89,7 @@ class Change:
     @property
     def content(self) -> Content:
         """What changed, wherever it stands: equal for changes that are shown as one."""
-        return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
+        return self.removed, self.added, self.moved
 
     @property
     def digest(self) -> str:
@@ -123,11 +123,6 @@ class Difference:
 
     changes: tuple[Change, ...]
     hunks: tuple[Hunk, ...]
-
-
-def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines without the empty ones around them: which of these a diff shows is chance."""
-    return tuple("\n".join(lines).strip("\n").split("\n")) if any(lines) else lines
 
 
 def data_sha256(text: str) -> str:
