@@ -133,7 +133,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - what `other_version` knows
         raise NotComparableError(f"its snapshot at {name} shows no request to an API")
     if repr(old) == repr(new):
         _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-    notes_of(item).comparison = Comparison(item.snapshot_path, stored, sent)
+    notes_of(item).differing[str(item.snapshot_path)] = Comparison(item.snapshot_path, stored, sent)
     return restored_exchange(old, present, provider, masks, revision)
 
 

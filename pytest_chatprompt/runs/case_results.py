@@ -98,11 +98,13 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         requests = () if sent is None else tuple(sent["requests"])
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
-        snapshot = _snapshot_of_test(item, report, sent)
-        return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
+        found: list[Any] = _snapshots_of_test(item, report, sent)
+        snapshots: dict[str, Any] = {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
+        return CaseResult(**common, **_answers(answers), **snapshots, requests=requests, findings=findings)
     exchange, snapshot = notes.exchange, None
-    if notes.comparison is not None or notes.data is not None:
-        snapshot = _snapshot(item, notes.comparison, item.snapshot_path, notes.data, notes.renamed_from)
+    comparison = next(iter(notes.differing.values()), None)
+    if comparison is not None or notes.data is not None:
+        snapshot = _snapshot(item, comparison, item.snapshot_path, notes.data, notes.renamed_from)
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -212,7 +214,9 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
     renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
     notes = notes_of(item)
-    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
+    # A fixture of the project may give another assertion, which has not noted it.
+    notes.differing.setdefault(result.snapshot_location, comparison)
+    notes.exchange, notes.renamed_from = exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
@@ -251,17 +255,20 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
     return sent
 
 
-def _snapshot_of_test(
+def _snapshots_of_test(
     item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None
-) -> SnapshotResult | None:
-    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
+) -> list[SnapshotResult]:
+    """What of the snapshots of an ordinary test differs, first what it failed for; else what it compared last."""
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
-        return None
-    comparison = assertion.failed_comparison()
-    if comparison is None and report.failed:
-        return None
-    return _snapshot(item, comparison, Path(assertion.last_result.snapshot_location), sent)
+        return []
+    path, differing = assertion.last_result.snapshot_location, assertion.context.differing
+    first = [differing.pop(path)] if path in differing else []
+    compared = [*first, *reversed(differing.values())]
+    differing.clear()
+    if not (compared or report.failed):
+        return [_snapshot(item, None, Path(path), sent)]
+    return [_snapshot(item, comparison, Path(path), sent) for comparison in compared]
 
 
 def _snapshot(

@@ -183,6 +183,10 @@ class CaseRun:
             if result.exception is not None:
                 raise result.exception
             if not is_equal:
+                if self.options.review and self.checks is not None:
+                    # What is accepted then has still to pass them.
+                    self.checks.grade_request(self.exchange)
+                    notes_of(self.item).failed_checks = str(self.checks.failure() or "")
                 from pytest_chatprompt.runs.case_results import fail_for_snapshot  # noqa: PLC0415
 
                 fail_for_snapshot(self.item, result, self.exchange)

@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
-from pytest_chatprompt.snapshots.stored import Change, Content, DataPath, Difference, Hunk, read_data, requests_in
+from pytest_chatprompt.snapshots.stored import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.wording import data_place
 
 # The line of a transcript on which a turn begins, and what follows on it.
@@ -230,8 +230,7 @@ class _Comparer:
         before, after = ([str(key) for key in each if key in stored and key in sent] for each in (stored, sent))
         keys = _joined_keys(sent, stored)
         if before != after:
-            kept = _Matcher(before, after).get_matching_blocks()
-            still = {key for block in kept for key in before[block.a : block.a + block.size]}
+            still = {before[number] for number, _ in _kept_lines(before, after)}
             change = Change(_place(path), moved=tuple(key for key in after if key not in still))
             if not self._is_wanted(change, [f"> keys in another order: {', '.join(before)} → {', '.join(after)}"]):
                 # Beside those that stay: so the others remain the same, whichever further keys there are.
@@ -341,14 +340,11 @@ def _paired(stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[tupl
         yield from ((one, other) for other, one in _paired(sent, stored, path))
         return
     lines, others = ([_text_lines(item, path) for item in items] for items in (stored, sent))
-    # How many lines each item and those after it share with theirs, by how many of `sent` before these have none.
-    rows: list[list[int]] = []
-    following = [0] * (len(sent) - len(stored) + 1)
+    # For the last item, the one before it, ...: by how many of `sent` before its own have none, which lines are shared.
+    rows = [[0] * (len(sent) - len(stored) + 1)]
     for number in reversed(range(len(stored))):
-        rows.append(
-            [len(_kept_lines(lines[number], others[number + new])) + most for new, most in enumerate(following)]
-        )
-        following = [max(rows[-1][new:]) for new in range(len(following))]
+        after = [max(rows[-1][new:]) for new in range(len(rows[0]))]
+        rows.append([len(_kept_lines(lines[number], others[number + new])) + most for new, most in enumerate(after)])
     new = 0
     for number, item in enumerate(stored):
         row, before = rows.pop(), new
@@ -445,6 +441,14 @@ class Comparison:
         if self.stored is None:
             return Difference((), ())
         return compare_snapshots(self.stored, self.sent)
+
+    def accepting(self, ids: Collection[str]) -> str | None:
+        """The text of the snapshot with those changes that ids name; `None` if they name none of them."""
+        if self.stored is None:
+            return self.sent if NEW in ids else None
+        changes = self.difference.changes
+        contents = {each.content for each in changes if any(map(each.is_named, ids))}
+        return dump(accept_changes(self.stored, read_data(self.sent), contents)) if contents else None
 
     def lines(self, path: str, command: str, *, shows_diff: bool = True) -> list[str]:
         """What a failure says: the path of the snapshot, what differs, and the command that accepts it, if any does."""
