@@ -1,6 +1,7 @@
 """Acceptance: writes the changes of a run that a reader accepts into the snapshots that have them, and nothing else.
 
-What is accepted is decided when all tests have ended: by the ids that the command line names, or by a review.
+It is written when all tests have ended: only then it is known whether each id of the command line is one of the run. A
+test of which all is accepted by id has passed until then, by `Comparison.accepting`; a review decides afterwards.
 """
 
 from __future__ import annotations

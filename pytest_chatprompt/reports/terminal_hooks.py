@@ -120,9 +120,8 @@ class _Changes:
         session: Any = self.config.pluginmanager.get_plugin("session")
         ended_early = session is not None and (session.shouldfail or session.shouldstop)
         # What a run that ended early did not come to is not to be accepted.
-        accepts_all = (accept if ended_early else accept_all)(run, run.results)
-        if self.config.stash[options_key].refused_update:
-            accepts_all = ""
+        is_refused = self.config.stash[options_key].refused_update
+        accepts_all = "" if is_refused else (accept if ended_early else accept_all)(run, run.results)
         # Repeated, it ends where this one did; and it is known what the change is, wherever it stands.
         commands = {each.id: accept_all(run, each.results, each.id) for each in self.review.changes}
         commands[NEW] = accept_all(run, self.review.new, NEW)

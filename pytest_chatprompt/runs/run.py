@@ -193,6 +193,7 @@ class CaseRun:
         finally:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
+            vars(self.snapshot).pop("_failed", None)
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True

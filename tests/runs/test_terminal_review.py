@@ -302,6 +302,7 @@ def test_a_run_of_workers_that_ends_early_asks_too(shop: Run, typed: TypeAnswers
     assert result.ret == 0
     assert left == []
     assert written(shop, before) != []
+    assert "the run ended early: run again for the tests that did not run" in result.outlines
 
 
 def test_only_what_failed_last_is_asked_about(shop: Run, typed: TypeAnswers) -> None:
