@@ -5,20 +5,82 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import httpx
 
+from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.http.request_body import encode_body
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.clients.interceptor import Send
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
+class FirstRequest:
+    """Lets the first request of a provider out, with what another version of it sends, and nothing after it.
+
+    A request that equals the first one is another try of it.
+
+    Args:
+        shown: the first request, as the provider sends it.
+        sent: what is sent in its place; the same object for nothing else.
+
+    Attributes:
+        has_refused: whether the provider has tried to send more.
+    """
+
+    def __init__(self, shown: SentRequest, sent: SentRequest, base_url: Any) -> None:
+        self.has_refused = False
+        self._shown = shown
+        self._sent = sent
+        self._base_url = base_url
+        self._first: tuple[httpx.URL, bytes] | None = None
+
+    def take(self, request: httpx.Request) -> httpx.Request | None:
+        """What is sent in place of a request; `None` for nothing."""
+        if self._first is None:
+            if SentRequest.from_httpx(request, self._base_url).endpoint != self._shown.endpoint:
+                # It asks for no answer, as for the list of models.
+                return request
+            self._first = request.url, request.content
+        if self._first != (request.url, request.content):
+            self.has_refused = True
+            return None
+        return request if self._sent is self._shown else self._changed(request)
+
+    def _changed(self, request: httpx.Request) -> httpx.Request:
+        # The query may hold a key, which is not shown.
+        paths = [each.endpoint.partition(" ")[2].partition("?")[0] for each in (self._shown, self._sent)]
+        path, mark, query = request.url.raw_path.decode("ascii").partition("?")
+        url = request.url.copy_with(raw_path=f"{path.removesuffix(paths[0])}{paths[1]}{mark}{query}".encode("ascii"))
+        content = encode_body(self._sent.body) or b""
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _FRAMING]
+        return build_request(request.method, str(url), [*headers, (b"Content-Length", b"%d" % len(content))], content)
+
+
+# Of the bytes that are replaced.
+_FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+
+
 class _LiveCapture(EvalAPI):
-    """What one provider sends, in whatever thread of the pool: no test is its owner."""
+    """What one provider sends, in whatever thread of the pool: no test is its owner.
+
+    Attributes:
+        first: what of it goes out; `None` for all.
+    """
+
+    first: FirstRequest | None = None
+
+    async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
+        taken = request if self.first is None else self.first.take(request)
+        if taken is None:
+            return error_reply("not sent: a run that compares two versions sends the first request of each")
+        return await super()._handle(taken, send, ask_routes)
 
     def _claim(self, request: httpx.Request) -> None:
         pass
@@ -55,16 +117,18 @@ class LiveCaptureRouter:
         *,
         recording: OpenRecording | None = None,
         api: EvalAPI | None = None,
+        first: FirstRequest | None = None,
     ) -> Iterator[EvalAPI]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        What child processes send to the server of `api` counts as sent by the calling thread.
+        Of these `first` lets only one out. What child processes send to the server of `api` counts as sent by the
+        calling thread.
         """
         # The built-in providers show what they send, so most runs capture nothing.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
         capture = _LiveCapture(self.redactor, is_live=True)
-        capture.recording = recording
+        capture.recording, capture.first = recording, first
         capture.reply_queue.waiting += replies
         with ExitStack() as stack:
             if api is not None:

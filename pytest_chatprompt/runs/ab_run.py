@@ -11,27 +11,30 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.preview import can_preview, preview_prepared
 from pytest_chatprompt.cases.request_options import settings_for
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError, PayloadError
+from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs, wilson_interval
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
+from pytest_chatprompt.runs.agentv_providers import fixture_or_target
+from pytest_chatprompt.runs.case_results import find_old_name
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
+from pytest_chatprompt.runs.live_run import show_request
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.old_request import NotComparableError, first_request, restored_exchange
+from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
 from pytest_chatprompt.snapshots.revision import Revision, RevisionError
-from pytest_chatprompt.snapshots.stored import read_data
+from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveResponse
@@ -70,19 +73,11 @@ class AbRun:
         return config.stash[_ab_key]
 
     def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
-        """What sends the other version of a case; it skips one for which there is no such provider."""
+        """What sends the other version of a case."""
         __tracebackhide__ = True
-        if not self.provider:
-            return provider
-        name = f"{self.provider}_provider"
-        try:
-            return request.getfixturevalue(name)  # type: ignore[no-any-return]
-        except pytest.FixtureLookupError as error:
-            if error.argname != name:
-                raise
-            _skip_left_out(request.node, f"there is no fixture {name}")
+        return fixture_or_target(request, self.provider) if self.provider else provider
 
-    def other_version(  # noqa: PLR0913, PLR0917 - what the run knows of a case
+    def versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
         self,
         item: EvalItem,
         case: EvalCase,
@@ -90,51 +85,72 @@ class AbRun:
         present: Exchange,
         masks: Masks,
         data: dict[str, Any],
-    ) -> Exchange:
-        """The other version of what a case sends; `data` is what its snapshot would show of the `present` request.
+    ) -> tuple[Exchange, Exchange]:
+        """What a case sends, and its other version; `data` is what its snapshot would show of the first.
 
         It skips a case whose request is the same, or cannot be compared.
         """
         __tracebackhide__ = True
         try:
-            if present.prepared is None:
-                kind = "a provider of your own" if present.invocation is None else "an agent"
-                raise NotComparableError(f"{item.provider_name} is {kind}, which sends by itself")
-            if not (isinstance(provider, ChatProvider) and can_preview(provider)):
-                raise NotComparableError(
-                    f"{self.provider} is an agent or a provider of your own, which sends by itself"
-                )
-            if self.revision is not None:
-                return _restored(self.revision, item, provider, present, masks, data)
-            settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
-            if self.provider:
-                settings = settings_for(self.provider, case.settings or {})
-            other = preview_prepared(provider, present.request.model_copy(update={"settings": settings}))
+            present = only_first(item.provider_name, present)
+            if self.revision is None:
+                return present, self._sent_elsewhere(item, case, provider, present)
+            other = self.restored(item, item.snapshot_path, provider, present, masks, data)
         except (NotComparableError, PayloadError) as error:
-            _skip_left_out(item, str(error))
-        if other.sent == present.sent:
+            skip_left_out(item, str(error))
+        return present, other
+
+    def _sent_elsewhere(self, item: EvalItem, case: EvalCase, provider: Provider, present: Exchange) -> Exchange:
+        """What a case sends to the other model or provider."""
+        __tracebackhide__ = True
+        settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
+        if self.provider:
+            settings = settings_for(self.provider, case.settings or {})
+        request = present.request.model_copy(update={"settings": settings})
+        name = self.provider or item.provider_name
+        other = only_first(name, show_request(item.config, provider, request, item.eval_api(is_read=False)))
+        # Another server may get the same.
+        if (other.sent[0].url, other.sent) == (present.sent[0].url, present.sent):
+            if self.model and other.prepared is None:
+                raise NotComparableError(f"{name} sends the same, whatever model the settings name")
             _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model or self.provider} already")
         return other
 
+    def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
+        self, item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, data: dict[str, Any]
+    ) -> Exchange:
+        """What a test sent at the revision, by its snapshot there."""
+        __tracebackhide__ = True
+        revision: Any = self.revision
+        name, stored, sent = revision.name, revision.read(path), dump(data)
+        if stored is None:
+            renamed_from = find_old_name(item, sent, revision) if isinstance(item, EvalItem) else None
+            if renamed_from is not None:
+                _skip(item, VersionsResult(is_same=True), f"its request is as that of {renamed_from!r} at {name}")
+            raise NotComparableError(f"{name} has no snapshot of it")
+        try:
+            then, now = (list(requests_in(read_data(text)).values()) for text in (stored, sent))
+        except SnapshotFileError as error:
+            raise NotComparableError(f"its snapshot at {name} {error}") from None
+        if not then:
+            raise NotComparableError(f"its snapshot at {name} shows no request to an API")
+        old, new = map(request_part, (then[0], now[0]))
+        if repr(old) == repr(new):
+            if repr(then[1:]) != repr(now[1:]):
+                raise NotComparableError(f"its first request is as at {name}, and only that is compared")
+            _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
+        notes_of(item).comparison = Comparison(path, stored, sent)
+        return restored_exchange(old, present, provider, masks, revision)
 
-def _restored(  # noqa: PLR0913, PLR0917 - what `other_version` knows
-    revision: Revision, item: EvalItem, provider: ChatProvider, present: Exchange, masks: Masks, data: dict[str, Any]
-) -> Exchange:
-    """What a case sent at a revision."""
-    __tracebackhide__ = True
-    name, stored, sent = revision.name, revision.read(item.snapshot_path), dump(data)
-    if stored is None:
-        raise NotComparableError(f"{name} has no snapshot of it")
-    try:
-        old, new = (first_request(read_data(text)) for text in (stored, sent))
-    except SnapshotFileError as error:
-        raise NotComparableError(f"its snapshot at {name} {error}") from None
-    if old is None:
-        raise NotComparableError(f"its snapshot at {name} shows no request to an API")
-    if repr(old) == repr(new):
-        _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-    notes_of(item).comparison = Comparison(item.snapshot_path, stored, sent)
-    return restored_exchange(old, present, provider, masks, revision)
+
+def only_first(name: str, exchange: Exchange) -> Exchange:
+    """An exchange of which the first request goes out, and nothing after it; `name` is that of its provider."""
+    if exchange.invocation is not None:
+        raise NotComparableError(f"{name} is an agent, which sends by itself")
+    if not exchange.sent:
+        raise NotComparableError(f"{name} makes no HTTP request")
+    first = exchange.sent[0]
+    return exchange._replace(sent=(first,), in_place_of=None if exchange.prepared else first)
 
 
 class AbSummary(CollectedResults):
@@ -171,13 +187,14 @@ class AbSummary(CollectedResults):
         write_line(terminalreporter, compared.sentence(), bold=True)
 
 
-def _skip(item: EvalItem, versions: VersionsResult, reason: str) -> NoReturn:
+def _skip(item: pytest.Item, versions: VersionsResult, reason: str) -> NoReturn:
     """End the test of a case that is not sent; pytest shows the place of the case."""
     notes_of(item).versions = versions
     pytest.skip(reason)
 
 
-def _skip_left_out(item: EvalItem, reason: str) -> NoReturn:
+def skip_left_out(item: pytest.Item, reason: str) -> NoReturn:
+    """End the test of what cannot be compared, and say why."""
     _skip(item, VersionsResult(left_out=reason), f"not compared: {reason}")
 
 
@@ -193,7 +210,7 @@ class VersionsGrading(RepeatedGrading):
         for number in self.sent.arriving(self._is_certain):
             self._take(number)
         if self._unsent and not self.answers:
-            _skip_left_out(self.item, self._unsent)
+            skip_left_out(self.item, self._unsent)
         self._run.pairs += self._result().pairs
 
     def get(self, number: int) -> LiveResponse:
@@ -204,6 +221,11 @@ class VersionsGrading(RepeatedGrading):
         except BudgetError as error:
             self._unsent = str(error)
             raise
+        except ChatPromptError:
+            raise
+        except Exception as error:
+            # A client of your own has one for what is an `APIStatusError` elsewhere.
+            raise APIConnectionError(f"the provider raised {type(error).__name__}: {error}") from error
 
     def failures(self) -> list[ChatPromptError]:
         """See `Grading.failures`: only a case without any answer has one."""

@@ -1,8 +1,9 @@
-"""Targets of AgentV: the provider that a target's name stands for, if no fixture has that name."""
+"""The provider of a name: a fixture, or else a target of AgentV."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,6 @@ from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from pytest_chatprompt.cases.agentv import Target, TargetsFile
     from pytest_chatprompt.providers.response import Provider
 
@@ -91,17 +90,45 @@ class Targets:
 
 
 _key: Final = pytest.StashKey[Targets]()
+_SUFFIX: Final = "_provider"
 
 
-def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:
+def fixture_or_target(request: pytest.FixtureRequest, name: str) -> Provider:
+    """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
+    __tracebackhide__ = True
+    fixture_name = f"{name}{_SUFFIX}"
+    try:
+        provider: Provider = request.getfixturevalue(fixture_name)
+        return provider
+    except pytest.FixtureLookupError as error:
+        if error.argname != fixture_name:
+            raise
+    return _provider_of_target(request, name)
+
+
+def existing_providers(request: pytest.FixtureRequest) -> set[str]:
+    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    listed = None
+    try:
+        # There is no such fixture.
+        request.getfixturevalue(_SUFFIX)
+    except pytest.FixtureLookupError as error:
+        # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
+        listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
+    names = re.split(r",\s*", listed[1]) if listed else []
+    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
+
+
+def _provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a target, or the error that there is neither a provider nor a target of a name."""
     __tracebackhide__ = True
-    targets, folder = Targets.of(request.config), request.node.path.parent
+    targets, folder, available = Targets.of(request.config), request.node.path.parent, existing_providers(request)
     target = targets.find(name, folder)
     if target is None:
         file, options = targets.file(folder), targets.config.stash[options_key]
         suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
-        origin = " (from --chatprompt-provider)" if name == options.provider else ""
+        given = {options.ab_provider: "--chatprompt-ab", options.provider: "--chatprompt-provider"}
+        origin = f" (from {given[name]})" if name in given else ""
         no_target = "" if file is None else f", and no such target in {file.shown_path}"
         raise UnknownProviderError(
             f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of "

@@ -210,13 +210,14 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    revision = SharedByRun.of(item.config).revision
+    renamed_from = find_old_name(item, comparison.sent, revision) if stored is None else None
     notes = notes_of(item)
     notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
-def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
+def find_old_name(item: Any, sent: str, revision: Revision | None) -> str | None:
     """The id of the gone case whose snapshot, on disk or in a git revision, shows what a new case sends."""
     folders = item.session.stash.setdefault(_old_names_key, {})
     folder = item.snapshot_folder
@@ -224,7 +225,7 @@ def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None)
         paths = sorted(folder.glob("*.yaml")) if revision is None else revision.yaml_files(folder)
         unused = unused_snapshots(paths, item.parent.stems)
         folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
-    path = folders[folder].get(written_sha256(comparison.sent))
+    path = folders[folder].get(written_sha256(sent))
     return None if path is None else old_name(path, item.snapshot_stem)
 
 

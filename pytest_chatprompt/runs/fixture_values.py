@@ -5,7 +5,6 @@ A test or a conftest may return an `EvalCase` made in code from `eval_case`.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
-_SUFFIX: Final = "_provider"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
@@ -81,19 +79,12 @@ def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     if name in plain and not request.config.getoption("setupshow", False):
         # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
         return built_in_provider(request.config, name)
-    fixture_name = f"{name}{_SUFFIX}"
-    try:
-        provider: Provider = request.getfixturevalue(fixture_name)
-        return provider
-    except pytest.FixtureLookupError as error:
-        if error.argname != fixture_name:
-            raise
-    from pytest_chatprompt.runs.agentv_providers import provider_of_target  # noqa: PLC0415
+    from pytest_chatprompt.runs.agentv_providers import fixture_or_target  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     # Its hooks show an error as text, also if this test is the first that needs them.
     EvalSession.get(request.config)
-    return provider_of_target(request, name, existing_providers(request))
+    return fixture_or_target(request, name)
 
 
 def built_in_provider(config: pytest.Config, name: str) -> Provider:
@@ -104,19 +95,6 @@ def built_in_provider(config: pytest.Config, name: str) -> Provider:
 
         providers[name] = get_provider(name)()
     return providers[name]
-
-
-def existing_providers(request: pytest.FixtureRequest) -> set[str]:
-    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
-    listed = None
-    try:
-        # There is no such fixture.
-        request.getfixturevalue(_SUFFIX)
-    except pytest.FixtureLookupError as error:
-        # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
-        listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
-    names = re.split(r",\s*", listed[1]) if listed else []
-    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
 
 
 def _provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
@@ -179,6 +157,7 @@ def _check_setting_names(
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
+    from pytest_chatprompt.runs.agentv_providers import existing_providers  # noqa: PLC0415
 
     names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
