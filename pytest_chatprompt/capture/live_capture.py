@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 import httpx
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
+@dataclass(eq=False)
 class FirstRequest:
-    """Lets the first request of a provider out, with what another version of it sends, and nothing after it.
+    """Lets the first request of a provider out, or what another version of it sends, and nothing after it.
 
     A request that equals the first one is another try of it.
 
@@ -34,37 +36,34 @@ class FirstRequest:
         has_refused: whether the provider has tried to send more.
     """
 
-    def __init__(self, shown: SentRequest, sent: SentRequest, base_url: Any) -> None:
-        self.has_refused = False
-        self._shown = shown
-        self._sent = sent
-        self._base_url = base_url
-        self._first: tuple[httpx.URL, bytes] | None = None
+    shown: SentRequest
+    sent: SentRequest
+    has_refused: bool = False
+    _first: tuple[httpx.URL, bytes] | None = None
 
     def take(self, request: httpx.Request) -> httpx.Request | None:
         """What is sent in place of a request; `None` for nothing."""
+        # The query may hold a key, which is not shown.
+        path, mark, query = request.url.raw_path.decode("ascii").partition("?")
+        shown, sent = (each.endpoint.partition(" ")[2].partition("?")[0] for each in (self.shown, self.sent))
         if self._first is None:
-            if SentRequest.from_httpx(request, self._base_url).endpoint != self._shown.endpoint:
+            if not path.endswith(shown):
                 # It asks for no answer, as for the list of models.
                 return request
             self._first = request.url, request.content
         if self._first != (request.url, request.content):
             self.has_refused = True
             return None
-        return request if self._sent is self._shown else self._changed(request)
-
-    def _changed(self, request: httpx.Request) -> httpx.Request:
-        # The query may hold a key, which is not shown.
-        paths = [each.endpoint.partition(" ")[2].partition("?")[0] for each in (self._shown, self._sent)]
-        path, mark, query = request.url.raw_path.decode("ascii").partition("?")
-        url = request.url.copy_with(raw_path=f"{path.removesuffix(paths[0])}{paths[1]}{mark}{query}".encode("ascii"))
-        content = encode_body(self._sent.body) or b""
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _FRAMING]
+        if self.sent is self.shown:
+            return request
+        url = request.url.copy_with(raw_path=f"{path.removesuffix(shown)}{sent}{mark}{query}".encode("ascii"))
+        content = encode_body(self.sent.body)
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in FRAMING]
         return build_request(request.method, str(url), [*headers, (b"Content-Length", b"%d" % len(content))], content)
 
 
 # Of the bytes that are replaced.
-_FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
 
 
 class _LiveCapture(EvalAPI):

@@ -63,20 +63,21 @@ def offline(
     allowed_hosts: Collection[str] = (),
     placeholders: Collection[str] | None = None,
     credentials: Collection[str] = (),
+    keeps_credentials: bool = False,
 ) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
     `placeholders` are the variables that are set where they are not; `None` stands for the plain API keys of the SDKs
-    that are installed, each where no variable of its vendor is set.
+    that are installed, each where no variable of its vendor is set. Those that are set stay with `keeps_credentials`.
     """
-    variables = _placeholder_variables(placeholders, credentials)
+    variables = _placeholder_variables(placeholders, () if keeps_credentials else _CREDENTIALS.union(credentials))
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
     with _environment(variables), guard as attempts:
         yield attempts
 
 
-def _placeholder_variables(names: Collection[str] | None, credentials: Collection[str]) -> dict[str, str]:
-    """The variables to set. CI sets the variable of a secret that it does not have to an empty text: it is not set."""
+def _placeholder_variables(names: Collection[str] | None, replaced: Collection[str]) -> dict[str, str]:
+    """The variables to set, or to replace. CI sets the variable of a secret that it does not have to an empty text."""
     given = {name for name, value in os.environ.items() if value}
     if names is None:
         names = [
@@ -85,7 +86,7 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
             if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
         ]
     wanted = [name for name in names if name not in given]
-    wanted += given & _CREDENTIALS.union(credentials)
+    wanted += given.intersection(replaced)
     return {name: _VALUES.get(name, _PLACEHOLDER) for name in wanted}
 
 

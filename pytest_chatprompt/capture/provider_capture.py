@@ -25,11 +25,11 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import FirstRequest, LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.model_answers import first_answer, with_usage
+from pytest_chatprompt.capture.recording.model_answers import model_answers, with_usage
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
+from pytest_chatprompt.errors import APIConnectionError, BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
@@ -113,7 +113,10 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
                     raise
                 exchange = Exchange(request, ProviderResponse(text="", is_awaited=False), capture.sent)
         if first is not None and (first.has_refused or not exchange.response.is_awaited):
-            exchange = exchange._replace(response=first_answer(recording))
+            answer = next((each.response for each in model_answers(recording) if each.response), None)
+            if answer is None:
+                raise APIConnectionError("the first request, which alone is sent, got no answer that can be read")
+            exchange = exchange._replace(response=answer)
     seconds = time.monotonic() - started_at
     return exchange._replace(response=with_usage(exchange.response, recording, seconds))
 

@@ -48,9 +48,7 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     else:
         from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
 
-        first = None
-        if shown.in_place_of is not None:
-            first = FirstRequest(shown.in_place_of, shown.sent[0], getattr(provider, "base_url", None))
+        first = None if shown.in_place_of is None else FirstRequest(shown.in_place_of, shown.sent[0])
         exchange = capture_live(
             provider, shown.request, router, shown.replies, api=api, recording=recording, first=first
         )

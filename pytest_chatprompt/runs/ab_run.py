@@ -25,11 +25,12 @@ from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
 from pytest_chatprompt.runs.live_run import show_request
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.usage_summary import OWN_CODE
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
-from pytest_chatprompt.snapshots.revision import Revision, RevisionError
 from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.providers.response import Provider
+    from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.masks import Masks
+    from pytest_chatprompt.snapshots.revision import Revision
 
 _ab_key: Final[pytest.StashKey[AbRun]] = pytest.StashKey()
 
@@ -49,21 +51,14 @@ class AbRun:
     """What a run compares with, one of three, and how the pairs of answers of this process ended so far."""
 
     revision: Revision | None
-    model: str = ""
-    provider: str = ""
+    model: str
+    provider: str
     pairs: Pairs = field(default_factory=Pairs)
 
     @classmethod
     def start(cls, config: pytest.Config, options: Options) -> None:
-        """Open the revision, if it is one, until the run ends."""
-        revision = None
-        if options.ab_revision is not None:
-            try:
-                revision = Revision.open(options.ab_revision, config.rootpath, "--chatprompt-ab")
-            except RevisionError as error:
-                raise pytest.UsageError(str(error)) from None
-            config.add_cleanup(revision.close)
-        config.stash[_ab_key] = cls(revision, options.ab_model, options.ab_provider)
+        """Begin a run; its revision is open, if it has one."""
+        config.stash[_ab_key] = cls(SharedByRun.of(config).revision, options.ab_model, options.ab_provider)
         if not (config.option.collectonly or hasattr(config, "workerinput")):
             config.pluginmanager.register(AbSummary(options), "chatprompt-ab-summary")
 
@@ -95,7 +90,7 @@ class AbRun:
             present = only_first(item.provider_name, present)
             if self.revision is None:
                 return present, self._sent_elsewhere(item, case, provider, present)
-            other = self.restored(item, item.snapshot_path, provider, present, masks, data)
+            other = self.restored(item, item.snapshot_path, provider, present, masks, dump(data))
         except (NotComparableError, PayloadError) as error:
             skip_left_out(item, str(error))
         return present, other
@@ -117,12 +112,12 @@ class AbRun:
         return other
 
     def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
-        self, item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, data: dict[str, Any]
+        self, item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
     ) -> Exchange:
-        """What a test sent at the revision, by its snapshot there."""
+        """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
         __tracebackhide__ = True
         revision: Any = self.revision
-        name, stored, sent = revision.name, revision.read(path), dump(data)
+        name, stored = revision.name, revision.read(path)
         if stored is None:
             renamed_from = find_old_name(item, sent, revision) if isinstance(item, EvalItem) else None
             if renamed_from is not None:
@@ -200,8 +195,12 @@ def skip_left_out(item: pytest.Item, reason: str) -> NoReturn:
 
 @dataclass(eq=False)
 class VersionsGrading(RepeatedGrading):
-    """Grades the answers to both versions of a case; the case passes, whichever answers do."""
+    """Grades the answers to both versions of a case; the case passes, whichever answers do.
 
+    Those to a test of your own code, which `is_of_case` tells, are only collected.
+    """
+
+    is_of_case: bool = True
     _unsent: str = ""
 
     def grade(self) -> None:
@@ -236,7 +235,13 @@ class VersionsGrading(RepeatedGrading):
     @property
     def sent_through(self) -> str:
         """See `Grading.sent_through`."""
-        return " and ".join(filter(None, (self.item.provider_name, self._run.provider)))
+        name = self.item.provider_name if self.is_of_case else OWN_CODE
+        return " and ".join(filter(None, (name, self._run.provider)))
+
+    def call_hook(self, response: ProviderResponse) -> None:
+        """See `Grading.call_hook`: the hook is for cases."""
+        if self.is_of_case:
+            super().call_hook(response)
 
     @property
     def _run(self) -> AbRun:
@@ -261,7 +266,7 @@ class VersionsGrading(RepeatedGrading):
         after, before = results if self._run.revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
-        is_graded = bool(hooks) or any(check.of == "answer" for check in checks)
+        is_graded = self.is_of_case and (bool(hooks) or any(check.of == "answer" for check in checks))
         shown = case.versions[-1].response
         return VersionsResult(
             is_graded=is_graded,

@@ -99,7 +99,10 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, sent)
-        return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
+        if notes.comparison is not None:
+            snapshot = _snapshot(item, notes.comparison, notes.comparison.path, sent)
+        common |= {"requests": requests, "snapshot": snapshot, "findings": findings, "versions": notes.versions}
+        return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
     if notes.comparison is not None or notes.data is not None:
         snapshot = _snapshot(item, notes.comparison, item.snapshot_path, notes.data, notes.renamed_from)

@@ -46,10 +46,13 @@ class OwnCodeCapture:
 
         item = self._item = request.node
         options = item.config.stash[options_key]
-        if options.ab is not None:
+        if options.ab_model or options.ab_provider:
             pytest.skip("not compared: what a test of your own code sends")
+        self.request = request
+        # Of two versions the first requests are sent, once the test is over.
+        is_live = options.live and options.ab is None
         self.api = EvalAPI(
-            redactor, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders, is_live=options.live
+            redactor, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders, is_live=is_live
         )
         self.has_passed = False
         self.findings: list[Finding] = []
@@ -61,13 +64,13 @@ class OwnCodeCapture:
             or bool(options.accept or options.review)
             or item.config.getoption("update_snapshots", False)
         )
-        if options.record or options.replay or self._notes_sent:
+        if options.ab is None and (options.record or options.replay or self._notes_sent):
             from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
 
             self._place = place_of_test(item, self.masks)
             self.api.recording = self._place.open()
         budget: Budget | None = None
-        if options.live:
+        if is_live:
             from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
             from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
@@ -82,11 +85,14 @@ class OwnCodeCapture:
             # The first test of a run may have begun without an owner.
             self._owner = running_owner() or stack.enter_context(run_as(item.nodeid, tell))
             stack.enter_context(use_context(current_context()._replace(budget=budget)))
-            if not options.live:
-                # Real keys give way to placeholders.
+            if not is_live:
+                # Real keys give way to placeholders, unless they are sent later.
                 redactor.learn_environment()
                 guarded = offline(
-                    allows_programs=True, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders
+                    allows_programs=True,
+                    allowed_hosts=options.allowed_hosts,
+                    placeholders=options.placeholders,
+                    keeps_credentials=options.live,
                 )
                 before = dict(os.environ)
                 self._attempts = self._owner.guard = stack.enter_context(guarded)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.providers.http.request_body import encode_body
+from pytest_chatprompt.providers.http.request_body import decode_body, encode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.revision import Revision
@@ -67,7 +67,7 @@ def restored_exchange(
         prepared = provider.prepare_body(target, body)
         restored = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, sent.headers)
         return Exchange(present.request, response, (restored,), prepared=prepared)
-    if None in map(encode_body, (body, sent.body)):
+    if decode_body(encode_body(body), {}) != body:
         raise NotComparableError("what it sends is neither JSON nor text")
     if target.partition("?")[2] != present_target.partition("?")[2]:
         raise NotComparableError(f"at {revision.name} it had another query: {old['endpoint']}")

@@ -394,6 +394,179 @@ def test_what_a_provider_of_your_own_raises_is_no_answer(by_own: MakeRun, server
     result.stdout.fnmatch_lines(["the provider raised HTTPStatusError: Client error '401 Unauthorized' for url *"])
 
 
+# --- tests of your own code
+
+
+OWN_TEST = """
+import httpx
+
+def ask(text, path="/v1/chat/completions"):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    headers = {"authorization": "Bearer sk-own-0123456789"}
+    return httpx.post(f"URL{path}", json=body, headers=headers).json()["choices"][0]["message"]["content"]
+
+def test_own(eval_api, eval_snapshot):
+    ask(f"later: {ask('old')}")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+@pytest.fixture
+def by_code(changed: MakeRun, server: Server) -> MakeRun:
+    """Makes a project with a test of its own code, which has changed since the branch `main`."""
+
+    def make(code: str = OWN_TEST, after: Callable[[str], str] = lambda code: code.replace("old", "new")) -> Run:
+        then = code.replace("URL", server.url)
+        run = changed(**{"test_own.py": then})
+        (run.path / "a.eval.yaml").unlink()
+        run.write({"test_own.py": after(then)})
+        return run
+
+    return make
+
+
+def test_the_first_request_of_your_own_code_is_sent_both_ways(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script = of_text(lambda _: answer("to be or not to be"), lambda number: answer(f"to be {number}"))
+    result = run(*AB, "--chatprompt-report=report.json", "--chatprompt-report=page.html", "--chatprompt-report=r.md")
+    result.assert_outcomes(passed=1)
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+    assert {headers["authorization"] for _, headers, _ in server.requests} == {"Bearer sk-own-0123456789"}
+    assert shown(result) == [
+        "with 95 % intervals main now",
+        "1 case without a check: answers of the two versions share 44 % of their words, those of one version 83 %",
+        "no verdict: no answer was graded",
+    ]
+    result.stdout.fnmatch_lines(["own code * 1 * 100 * 30 *", "mean output tokens * 3 (3 to 3) * 3 (3 to 3)"])
+    report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, report_schema())
+    (own,) = report["results"]
+    versions = own["versions"]
+    assert [each["response"]["text"] for each in versions["after"]["attempts"]] == ["to be or not to be"] * 5
+    assert sorted(each["response"]["text"] for each in versions["before"]["attempts"]) == [
+        f"to be {n}" for n in range(5)
+    ]
+    assert own["snapshot"]["state"] == "different"
+    markdown = (run.path / "r.md").read_text(encoding="utf-8")
+    assert "- old" in markdown
+    assert "+ new" in markdown
+    assert "what is sent changed" in (run.path / "page.html").read_text(encoding="utf-8")
+
+
+def test_your_own_code_is_recorded_and_replayed_and_repeated_as_the_user_says(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script = of_text(lambda _: GOOD, lambda _: BAD)
+    expected = shown(run(*AB, "--chatprompt-record", "--chatprompt-repeat=2"))
+    assert recorded_numbers(run, "__snapshots__/test_own/test_own.recording.yaml") == [1, 1, 2, 2]
+    assert Counter(server.last_contents) == {"old": 2, "new": 2}
+    server.requests.clear()
+    assert shown(run(*AB, "--chatprompt-replay", "--chatprompt-repeat=2", "-n1")) == expected
+    assert server.requests == []
+    result = run(*AB, "--chatprompt-budget-usd=0.0000001", "--chatprompt-concurrency=1")
+    result.assert_outcomes(passed=1)
+    assert len(server.requests) < 10
+
+
+def test_a_stream_that_your_own_code_asks_for_is_read_whole(by_code: MakeRun, server: Server) -> None:
+    chunks = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("to be ", "or not")]
+    events = b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"
+    run = by_code(
+        OWN_TEST.replace('"model": "m"', '"stream": True, "model": "m"').replace(
+            '.json()["choices"][0]["message"]["content"]', ".text"
+        )
+    )
+    server.script = of_text(
+        lambda _: Reply(events, headers={"content-type": "text/event-stream"}), lambda _: Reply({"error": "no"}, 503)
+    )
+    result = run(*AB, "--chatprompt-repeat=1", "--chatprompt-report=report.json")
+    assert Counter(server.last_contents) == {"old": 6, "new": 1}
+    result.assert_outcomes(passed=1)
+    (own,) = json.loads((run.path / "report.json").read_text(encoding="utf-8"))["results"]
+    (after,), (before,) = own["versions"]["after"]["attempts"], own["versions"]["before"]["attempts"]
+    assert after["response"]["text"] == "to be or not"
+    assert before["outcome"] == "error"
+    assert before["problem"].startswith("127.0.0.1 answered 503 Service Unavailable: no\n")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "reason"),
+    [
+        pytest.param("", "", "test_own.py:9: its request is as at main", id="the same"),
+        pytest.param(
+            "later",
+            "other",
+            "test_own.py:9: not compared: its first request is as at main, and only that is compared",
+            id="a later request",
+        ),
+        pytest.param(
+            "test_own",
+            "test_new",
+            "test_own.py:9: not compared: main has no snapshot of it",
+            id="a new test",
+        ),
+        pytest.param(
+            "'old'",
+            "'new', '/v1/embeddings'",
+            "test_own.py:9: not compared: POST /v1/embeddings is of no API whose answers can be read",
+            id="no answers",
+        ),
+        pytest.param(
+            "eval_api.sent == eval_snapshot",
+            "eval_api.sent == eval_snapshot(exclude=lambda prop, path: prop == 'model')",
+            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
+            id="parts",
+        ),
+        pytest.param(
+            "assert eval_api.sent == eval_snapshot",
+            "assert eval_api.sent",
+            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
+            id="no snapshot",
+        ),
+    ],
+)
+def test_your_own_code_that_cannot_be_compared_is_named(
+    by_code: MakeRun, server: Server, then: str, now: str, reason: str
+) -> None:
+    code = OWN_TEST.replace(""".json()["choices"][0]["message"]["content"]""", ".text[:0]")
+    run = by_code(code, lambda code: code.replace(then, now))
+    result = run(*AB, "-rs")
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    result.stdout.fnmatch_lines([f"SKIPPED [[]1[]] {reason}"])
+    assert shown(result)[-1] in (
+        "nothing differs from main, so nothing was sent",
+        "no verdict: nothing could be compared",
+    )
+
+
+def test_your_own_code_is_sent_to_no_other_model(by_code: MakeRun, server: Server) -> None:
+    result = by_code()(*MODEL, "-rs")
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    result.stdout.fnmatch_lines(["SKIPPED * test_own.py:9: not compared: what a test of your own code sends"])
+
+
+@pytest.mark.parametrize("line", ["assert 1 == 2", "httpx.post('https://nobody.example/')"])
+def test_your_own_code_whose_test_fails_sends_nothing(by_code: MakeRun, server: Server, line: str) -> None:
+    run = by_code(after=lambda code: code.replace("old", "new") + f"    {line}\n")
+    run(*AB).assert_outcomes(failed=1)
+    assert server.requests == []
+
+
+def test_your_own_code_without_an_answer_is_an_error(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script, server.reply = None, DOWN
+    result = run(*AB, "--chatprompt-report=report.json")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "neither version has an answer",
+            "127.0.0.1 answered 401 Unauthorized: down",
+            "Check the key: the environment variable that your code reads, or api_key.",
+        ]
+    )
+
+
 # --- what makes no sense
 
 

@@ -16,7 +16,6 @@ from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing, with_latency
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import APIConnectionError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 
@@ -37,14 +36,6 @@ def model_answers(recording: OpenRecording) -> list[ModelAnswer]:
             response = None if entry.exchange is None else _read(api, request, entry.exchange)
             answers.append(ModelAnswer(response, entry.replayed is not None))
     return answers
-
-
-def first_answer(recording: OpenRecording) -> ProviderResponse:
-    """The answer to the first request that got one; an error if none did, or none that can be read."""
-    answers = [each.response for each in model_answers(recording) if each.response is not None]
-    if not answers:
-        raise APIConnectionError("its first request, which alone is sent, got no answer that can be read")
-    return answers[0]
 
 
 def count_model_requests(sent: Iterable[SentRequest]) -> int:

@@ -52,13 +52,9 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
     return _json_or_text(content, json_starts="")
 
 
-def encode_body(body: Any) -> bytes | None:
-    """The bytes of a body that is JSON or text, as `decode_body` shows it; `None` for any other."""
-    if isinstance(body, str):
-        return body.encode()
-    if body is None or (isinstance(body, Mapping) and body.keys() in _OTHER_FORMS):
-        return None
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+def encode_body(body: Any) -> bytes:
+    """Encode what `decode_body` made of text or JSON."""
+    return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def read_body(body: Any) -> Any:
