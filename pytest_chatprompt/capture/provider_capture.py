@@ -111,7 +111,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
             except Exception:
                 if first is None or not first.has_refused:
                     raise
-                exchange = Exchange(request, ProviderResponse(text="", is_awaited=False), capture.sent)
+                exchange = Exchange(request, ProviderResponse(text="", is_awaited=False), (first.sent,))
         if first is not None and (first.has_refused or not exchange.response.is_awaited):
             answer = next((each.response for each in model_answers(recording) if each.response), None)
             if answer is None:

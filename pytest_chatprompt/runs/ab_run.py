@@ -14,7 +14,7 @@ import pytest
 from pytest_chatprompt.cases.request_options import settings_for
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs, wilson_interval
-from pytest_chatprompt.options import Options
+from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
@@ -119,7 +119,7 @@ class AbRun:
         revision: Any = self.revision
         name, stored = revision.name, revision.read(path)
         if stored is None:
-            renamed_from = find_old_name(item, sent, revision) if isinstance(item, EvalItem) else None
+            renamed_from = find_old_name(item, sent) if isinstance(item, EvalItem) else None
             if renamed_from is not None:
                 _skip(item, VersionsResult(is_same=True), f"its request is as that of {renamed_from!r} at {name}")
             raise NotComparableError(f"{name} has no snapshot of it")
@@ -134,7 +134,8 @@ class AbRun:
             if repr(then[1:]) != repr(now[1:]):
                 raise NotComparableError(f"its first request is as at {name}, and only that is compared")
             _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-        notes_of(item).comparison = Comparison(path, stored, sent)
+        if item.config.stash[options_key].keeps_results:
+            notes_of(item).comparison = Comparison(path, stored, sent)
         return restored_exchange(old, present, provider, masks, revision)
 
 
@@ -197,10 +198,9 @@ def skip_left_out(item: pytest.Item, reason: str) -> NoReturn:
 class VersionsGrading(RepeatedGrading):
     """Grades the answers to both versions of a case; the case passes, whichever answers do.
 
-    Those to a test of your own code, which `is_of_case` tells, are only collected.
+    Those to a test of your own code, which has no case, are only collected.
     """
 
-    is_of_case: bool = True
     _unsent: str = ""
 
     def grade(self) -> None:
@@ -210,7 +210,7 @@ class VersionsGrading(RepeatedGrading):
             self._take(number)
         if self._unsent and not self.answers:
             skip_left_out(self.item, self._unsent)
-        self._run.pairs += self._result().pairs
+        self._run.pairs += self._pairs()
 
     def get(self, number: int) -> LiveResponse:
         """See `Grading.get`; the end of the budget says nothing about a version."""
@@ -235,12 +235,12 @@ class VersionsGrading(RepeatedGrading):
     @property
     def sent_through(self) -> str:
         """See `Grading.sent_through`."""
-        name = self.item.provider_name if self.is_of_case else OWN_CODE
+        name = self.item.provider_name if isinstance(self.item, EvalItem) else OWN_CODE
         return " and ".join(filter(None, (name, self._run.provider)))
 
     def call_hook(self, response: ProviderResponse) -> None:
         """See `Grading.call_hook`: the hook is for cases."""
-        if self.is_of_case:
+        if isinstance(self.item, EvalItem):
             super().call_hook(response)
 
     @property
@@ -248,9 +248,14 @@ class VersionsGrading(RepeatedGrading):
         return AbRun.of(self.item.config)
 
     def _is_certain(self) -> bool:
-        pairs = self._result().pairs
+        pairs = self._pairs()
         is_sure = not pairs.needs_more() or (self._run.pairs + pairs).has_evidence
         return is_sure and len(self.attempts) >= (self.sent.case.batch or 0)
+
+    def _pairs(self) -> Pairs:
+        """How the pairs of answers so far ended; in which order is all the same to their evidence."""
+        outcomes = {attempt.number: attempt.outcome for attempt in self.attempts}
+        return Pairs.of((outcomes[each], outcomes[each + 1]) for each in outcomes if each % 2 and each + 1 in outcomes)
 
     def _result(self) -> VersionsResult:
         case, attempts = self.sent.case, sorted(self.attempts, key=lambda attempt: attempt.number)
@@ -266,7 +271,7 @@ class VersionsGrading(RepeatedGrading):
         after, before = results if self._run.revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
-        is_graded = self.is_of_case and (bool(hooks) or any(check.of == "answer" for check in checks))
+        is_graded = isinstance(self.item, EvalItem) and (bool(hooks) or any(check.of == "answer" for check in checks))
         shown = case.versions[-1].response
         return VersionsResult(
             is_graded=is_graded,

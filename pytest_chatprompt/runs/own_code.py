@@ -46,14 +46,11 @@ class OwnCodeCapture:
 
         item = self._item = request.node
         options = item.config.stash[options_key]
-        if options.ab_model or options.ab_provider:
-            pytest.skip("not compared: what a test of your own code sends")
         self.request = request
         # Of two versions the first requests are sent, once the test is over.
         is_live = options.live and options.ab is None
-        self.api = EvalAPI(
-            redactor, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders, is_live=is_live
-        )
+        hosts, placeholders = options.allowed_hosts, options.placeholders
+        self.api = EvalAPI(redactor, allowed_hosts=hosts, placeholders=placeholders, is_live=is_live)
         self.has_passed = False
         self.findings: list[Finding] = []
         self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
@@ -88,12 +85,8 @@ class OwnCodeCapture:
             if not is_live:
                 # Real keys give way to placeholders, unless they are sent later.
                 redactor.learn_environment()
-                guarded = offline(
-                    allows_programs=True,
-                    allowed_hosts=options.allowed_hosts,
-                    placeholders=options.placeholders,
-                    keeps_credentials=options.live,
-                )
+                kept = {"allows_programs": True, "keeps_credentials": options.live}
+                guarded = offline(allowed_hosts=hosts, placeholders=placeholders, **kept)
                 before = dict(os.environ)
                 self._attempts = self._owner.guard = stack.enter_context(guarded)
                 self._environment = before, dict(os.environ)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.providers.http.request_body import decode_body, encode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
-from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.masks import Masks, map_values
 from pytest_chatprompt.snapshots.revision import Revision
 from pytest_chatprompt.text.media_types import decode_base64, has_digest, split_data_url, undescribed
 
@@ -62,7 +62,8 @@ def restored_exchange(
             raise NotComparableError(f"git has no file at {revision.name} with its {size} bytes, sha256:{digest}")
         return found
 
-    body, response = _restored(old["request"], find), ProviderResponse(text=OFFLINE_TEXT)
+    body = map_values(old["request"], lambda text: undescribed(text, find))
+    response = ProviderResponse(text=OFFLINE_TEXT)
     if isinstance(provider, ChatProvider) and present.prepared is not None:
         prepared = provider.prepare_body(target, body)
         restored = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, sent.headers)
@@ -74,29 +75,11 @@ def restored_exchange(
     return present._replace(response=response, sent=(replace(sent, endpoint=old["endpoint"], body=body),))
 
 
-def _restored(data: Any, find: Callable[[int, str], bytes]) -> Any:
-    """JSON data with the bytes of media in place of their descriptions."""
-    match data:
-        case str():
-            return undescribed(data, find)
-        case Mapping():
-            return {key: _restored(value, find) for key, value in data.items()}
-        case list():
-            return [_restored(value, find) for value in data]
-    return data
-
-
-def _texts(data: Any) -> Iterator[str]:
+def _texts(data: Any) -> list[str]:
     """The string values of JSON data."""
-    match data:
-        case str():
-            yield data
-        case Mapping():
-            for value in data.values():
-                yield from _texts(value)
-        case list():
-            for value in data:
-                yield from _texts(value)
+    texts: list[str] = []
+    map_values(data, texts.append)
+    return texts
 
 
 def _media(data: Any, size: int) -> Iterator[bytes]:

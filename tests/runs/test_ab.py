@@ -355,6 +355,8 @@ def ask(text):
 def send(request):
     text = request.chat_prompt[-1].content
     return "It is " + ask(f"LATER, {ask(text)}")
+
+send.base_url = "URL/v1"
 """
 
 
@@ -540,10 +542,12 @@ def test_your_own_code_that_cannot_be_compared_is_named(
 
 
 def test_your_own_code_is_sent_to_no_other_model(by_code: MakeRun, server: Server) -> None:
-    result = by_code()(*MODEL, "-rs")
+    result = by_code(after=str)(*MODEL)
     result.assert_outcomes(skipped=1)
     assert server.requests == []
-    result.stdout.fnmatch_lines(["SKIPPED * test_own.py:9: not compared: what a test of your own code sends"])
+    assert shown(result)[0] == (
+        "not compared: test_own.py::test_own: what a test of your own code sends goes where it says itself"
+    )
 
 
 @pytest.mark.parametrize("line", ["assert 1 == 2", "httpx.post('https://nobody.example/')"])
@@ -861,8 +865,8 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     assert "main → now" in page
     assert "Better (1)" in page
     assert "failed → passed; 0/2 → 2/2 passed; what is sent changed" in page
-    assert "Not compared (1)" in page
-    assert "<bdi>a.eval.yaml::c3</bdi>: main has no snapshot of it" in page
+    assert "Notes (2)" in page
+    assert "<bdi>not compared: a.eval.yaml::c3: main has no snapshot of it</bdi>" in page
     assert '<th scope="row"><bdi>a.eval.yaml::c0 (from never to always)</bdi></th><td>0/2 (0 to 66 %)</td>' in page
     # In a report of several shards it is the same.
     assert main(["merge", "report.json", "-o", "all.json"]) == 0
