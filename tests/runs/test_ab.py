@@ -464,9 +464,18 @@ def test_your_own_code_is_recorded_and_replayed_and_repeated_as_the_user_says(by
     server.requests.clear()
     assert shown(run(*AB, "--chatprompt-replay", "--chatprompt-repeat=2", "-n1")) == expected
     assert server.requests == []
-    result = run(*AB, "--chatprompt-budget-usd=0.0000001", "--chatprompt-concurrency=1")
-    result.assert_outcomes(passed=1)
-    assert len(server.requests) < 10
+
+
+def test_the_budget_holds_for_your_own_code(by_code: MakeRun, server: Server) -> None:
+    code = OWN_TEST.replace('"m"', '"gpt-4.1"')
+    run = by_code(code + code.partition("\n\n")[2].replace("test_own", "test_too"))
+    server.script, server.reply = None, GOOD
+    # An answer costs $0.000044.
+    result = run(*AB, "--chatprompt-budget-usd=0.0002", "--chatprompt-concurrency=1")
+    result.assert_outcomes(passed=2)
+    assert server.last_contents == ["new", "old"] * 2
+    reason = "the budget of $0.0002 is spent: $0.00018 so far"
+    assert f"not compared: test_own.py::test_too: {reason}" in shown(result)
 
 
 def test_a_stream_that_your_own_code_asks_for_is_read_whole(by_code: MakeRun, server: Server) -> None:
