@@ -372,6 +372,26 @@ def test_of_several_requests_the_first_one_alone_is_sent_and_its_answer_is_grade
     run(*AB, "--collect-only").stdout.fnmatch_lines(["own *10 *"])
 
 
+def test_a_list_of_models_is_no_request_that_is_compared(by_own: MakeRun, server: Server) -> None:
+    code = SEVERAL.replace("    text = request", "    httpx.get('URL/v1/models')\n    text = request")
+    run = by_own(code, head="provider: own\nchecks: [{type: equals, value: good}]")
+    assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+
+
+def test_a_first_answer_that_nobody_can_read_is_named(by_own: MakeRun, server: Server) -> None:
+    route = """
+@pytest.fixture(autouse=True)
+def route(eval_api):
+    eval_api.post(path="/ask").respond(json={"choices": [{"message": {"content": "any"}}]})
+"""
+    run = by_own(SEVERAL.replace("/v1/chat/completions", "/ask") + route)
+    result = run(*AB)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the first request, which alone is sent, got no answer that can be read"])
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+
+
 def test_requests_after_the_first_are_not_compared(by_own: MakeRun, server: Server) -> None:
     run = by_own(SEVERAL, after=OLD)
     text = (run.path / "conftest.py").read_text(encoding="utf-8")
