@@ -19,11 +19,11 @@ from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
-from pytest_chatprompt.runs.agentv_providers import fixture_or_target
 from pytest_chatprompt.runs.case_results import find_old_name
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
 from pytest_chatprompt.runs.live_run import show_request
+from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_fixture
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import OWN_CODE
@@ -70,7 +70,9 @@ class AbRun:
     def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
         """What sends the other version of a case."""
         __tracebackhide__ = True
-        return fixture_or_target(request, self.provider) if self.provider else provider
+        if not self.provider:
+            return provider
+        return value_of_fixture(request, self.provider) or provider_of_target(request, self.provider)
 
     def versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
         self,

@@ -73,18 +73,22 @@ def provider_name(request: pytest.FixtureRequest) -> str:
 
 
 def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
-    """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
+    """The provider of a name: the fixture `<name>_provider`, a variant of one, or a target of AgentV."""
     __tracebackhide__ = True
     plain = getattr(request.node.parent, "plain_providers", ())
     if name in plain and not request.config.getoption("setupshow", False):
         # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
         return built_in_provider(request.config, name)
-    from pytest_chatprompt.runs.agentv_providers import fixture_or_target  # noqa: PLC0415
+    from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_fixture  # noqa: PLC0415
+
+    provider = value_of_fixture(request, name)
+    if provider is not None:
+        return provider
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     # Its hooks show an error as text, also if this test is the first that needs them.
     EvalSession.get(request.config)
-    return fixture_or_target(request, name)
+    return provider_of_target(request, name)
 
 
 def built_in_provider(config: pytest.Config, name: str) -> Provider:
@@ -157,17 +161,17 @@ def _check_setting_names(
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
-    from pytest_chatprompt.runs.agentv_providers import existing_providers  # noqa: PLC0415
+    from pytest_chatprompt.runs.named_providers import existing_providers, provider_of_variant  # noqa: PLC0415
 
     names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
-    unknown = sorted(names - {*known})
+    unknown = sorted(name for name in names if provider_of_variant(name) not in known)
     if unknown:
         raise EvalFileError(
             case_diagnostic(
                 case,
                 f"settings for an unknown provider {name!r}; "
-                + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
+                + (did_you_mean(provider_of_variant(name), known) or f"the providers are {', '.join(known)}"),
                 "settings",
                 name,
             )

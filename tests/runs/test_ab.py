@@ -1138,6 +1138,13 @@ targets:
 """
 
 
+def test_a_name_with_a_model_is_a_provider(by_model: MakeRun, server: Server) -> None:
+    result = by_model()(LIVE, "--chatprompt-ab=provider=openai:gpt-5-mini")
+    result.assert_outcomes(passed=2)
+    assert shown(result)[0] == "with 95 % intervals now provider=openai:gpt-5-mini"
+    assert shown(result)[-1].startswith("better: +100 points")
+
+
 def test_a_target_of_agentv_is_a_provider(changed: MakeRun, server: Server) -> None:
     files = {".agentv/targets.yaml": TARGETS}
     run = changed({"c0": "first"}, {"c0": "first"}, f"target: small\n{CHECKS}", **files)
