@@ -23,7 +23,7 @@ from pytest_chatprompt.errors import ChatPromptError
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
 _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 # The values that variables get in place of those that they have, or that they lack.
-_PLACEHOLDER: Final = "offline"
+PLACEHOLDER: Final = "offline"
 _AZURE: Final = "https://azure-openai.invalid"
 _VALUES: Final[Mapping[str, str]] = {
     **{name: (api.find_base_url({}) or _AZURE) + path for api in REDIRECTED_APIS for name, path in api.urls.items()},
@@ -87,7 +87,7 @@ def _placeholder_variables(names: Collection[str] | None, replaced: Collection[s
         ]
     wanted = [name for name in names if name not in given]
     wanted += given.intersection(replaced)
-    return {name: _VALUES.get(name, _PLACEHOLDER) for name in wanted}
+    return {name: _VALUES.get(name, PLACEHOLDER) for name in wanted}
 
 
 @cache
@@ -113,7 +113,7 @@ def describe_missing_variable(error: BaseException) -> str:
     them = "it" if len(names) == 1 else "them"
     return (
         f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
-        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
+        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], PLACEHOLDER)!r}), or list {them} in the ini "
         f"value chatprompt_placeholders, which sets {them} while eval_api acts"
     )
 

@@ -5,7 +5,6 @@ When it is over, its first request is sent as it is and as the snapshot of the r
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +13,7 @@ import pytest
 
 from pytest_chatprompt.apis.model_api import ChatAPI
 from pytest_chatprompt.capture.captured_request import CapturedRequest
+from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
@@ -35,21 +35,18 @@ _case_key = pytest.StashKey[LiveCase]()
 class OwnCodeVersions:
     """The hooks that compare what tests of your own code send."""
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Find both versions of what a test has sent; skip one that cannot be compared."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Find both versions of what a test has sent, if it passes; skip one that cannot be compared."""
         __tracebackhide__ = True
-        result = yield
         capture = OwnCodeCapture.of(item)
         if capture is not None:
             item.stash[_case_key] = _find_versions(item, capture)
-        return result
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Send both, if the test has passed, when it can send nothing more."""
         __tracebackhide__ = True
-        result = yield
         capture, case = OwnCodeCapture.of(item), item.stash.get(_case_key, None)
         if case is not None and capture is not None and capture.has_passed:
             answers, no_case = LiveRun.of(item.config).answers_to(case), cast(Any, None)
@@ -57,7 +54,6 @@ class OwnCodeVersions:
             # The budget may be spent: the record says so.
             with suppress(pytest.skip.Exception):
                 VersionsGrading(capture.request, no_case, request, None, answers, redactor).run()
-        return result
 
 
 def _find_versions(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
@@ -72,6 +68,8 @@ def _find_versions(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
     request, sent, options = logged[0].request, logged[0].as_sent(), item.config.stash[options_key]
     if not isinstance(find_offline_api(request), ChatAPI):
         skip_left_out(item, f"{sent.endpoint} is of no API whose answers can be read")
+    if any(value.endswith(PLACEHOLDER) for value in request.headers.values()):
+        skip_left_out(item, "a provider or another process sends it, with a placeholder for its key")
     provider = CapturedRequest(request, capture.api.redactor)
     response = ProviderResponse(text=OFFLINE_TEXT)
     present = Exchange(ProviderRequest(question=""), response, (sent,), in_place_of=sent)

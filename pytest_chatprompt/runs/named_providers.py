@@ -160,8 +160,8 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
         )
     file = targets.file(folder)
     options = targets.config.stash[options_key]
-    given = {options.ab_provider: "--chatprompt-ab", options.provider: "--chatprompt-provider"}
-    origin = f" (from {given[name]})" if name in given else ""
+    origins = {options.ab_provider: " (from --chatprompt-ab)", options.provider: " (from --chatprompt-provider)"}
+    origin = origins.get(name, "")
     name = provider_of_variant(name)
     suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
     no_target = "" if file is None else f", and no such target in {file.shown_path}"

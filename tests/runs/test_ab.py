@@ -570,6 +570,26 @@ def test_your_own_code_that_cannot_be_compared_is_named(
     )
 
 
+def test_a_request_with_a_placeholder_for_its_key_is_not_sent(by_code: MakeRun, server: Server) -> None:
+    code = """
+import pytest
+from pytest_chatprompt import EvalCase
+
+@pytest.fixture
+def eval_case():
+    return EvalCase(id="own", provider="anthropic", input_messages=[{"role": "user", "content": "old"}])
+
+def test_own(eval_response, eval_api, eval_snapshot):
+    assert eval_api.sent == eval_snapshot
+"""
+    result = by_code(code)(*AB)
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    assert shown(result)[0] == (
+        "not compared: test_own.py::test_own: a provider or another process sends it, with a placeholder for its key"
+    )
+
+
 def test_your_own_code_is_sent_to_no_other_model(by_code: MakeRun, server: Server) -> None:
     result = by_code(after=str)(*MODEL)
     result.assert_outcomes(skipped=1)
@@ -1138,7 +1158,7 @@ targets:
 """
 
 
-def test_a_name_with_a_model_is_a_provider(by_model: MakeRun, server: Server) -> None:
+def test_a_name_with_a_model_is_a_provider(by_model: MakeRun) -> None:
     result = by_model()(LIVE, "--chatprompt-ab=provider=openai:gpt-5-mini")
     result.assert_outcomes(passed=2)
     assert shown(result)[0] == "with 95 % intervals now provider=openai:gpt-5-mini"
