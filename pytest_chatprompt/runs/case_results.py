@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.snapshots.diff import Comparison
-    from pytest_chatprompt.snapshots.revision import Revision
 
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
@@ -98,9 +97,10 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         requests = () if sent is None else tuple(sent["requests"])
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
-        found: list[Any] = _snapshots_of_test(item, report, sent)
-        snapshots: dict[str, Any] = {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
-        return CaseResult(**common, **_answers(answers), **snapshots, requests=requests, findings=findings)
+        found: list[Any] = _snapshots_of_test(item, report, sent, notes.differing.values())
+        common |= {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
+        common |= {"requests": requests, "findings": findings, "versions": notes.versions}
+        return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
     # Syrupy keeps its assertions, which know them, to the end of the run.
     _, comparison = notes.differing.popitem() if notes.differing else ("", None)
@@ -214,7 +214,7 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    renamed_from = find_old_name(item, comparison.sent) if stored is None else None
     notes = notes_of(item)
     # A fixture of the project may give another assertion, which has not noted it.
     notes.differing.setdefault(result.snapshot_location, comparison)
@@ -222,15 +222,15 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
-def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
-    """The id of the gone case whose snapshot, on disk or in a git revision, shows what a new case sends."""
+def find_old_name(item: Any, sent: str) -> str | None:
+    """The id of the gone case whose snapshot, on disk or in the run's git revision, shows what a new case sends."""
     folders = item.session.stash.setdefault(_old_names_key, {})
-    folder = item.snapshot_folder
+    folder, revision = item.snapshot_folder, SharedByRun.of(item.config).revision
     if folder not in folders:
         paths = sorted(folder.glob("*.yaml")) if revision is None else revision.yaml_files(folder)
         unused = unused_snapshots(paths, item.parent.stems)
         folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
-    path = folders[folder].get(written_sha256(comparison.sent))
+    path = folders[folder].get(written_sha256(sent))
     return None if path is None else old_name(path, item.snapshot_stem)
 
 
@@ -258,15 +258,15 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def _snapshots_of_test(
-    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None
+    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None, versions: Iterable[Comparison]
 ) -> list[SnapshotResult]:
-    """What of the snapshots of an ordinary test differs, first what it failed for; else what it compared last."""
+    """What of the snapshots of a test differs, first its versions, then what it failed for; else what it compared."""
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
         return []
     path, differing = assertion.last_result.snapshot_location, assertion.context.differing
     first = [differing.pop(path)] if path in differing else []
-    compared = [*first, *reversed(differing.values())]
+    compared = [*versions, *first, *reversed(differing.values())]
     differing.clear()
     if not (compared or report.failed):
         return [_snapshot(item, None, Path(path), sent)]

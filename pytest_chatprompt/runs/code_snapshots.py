@@ -18,7 +18,7 @@ from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
+    from syrupy.assertion import AssertionResult, SnapshotAssertion
 
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
     from pytest_chatprompt.snapshots.masks import Masks
@@ -158,10 +158,9 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
     item = request.node
-    root = item.config.rootpath
+    root, options = item.config.rootpath, item.config.stash[options_key]
     # Invalid ones are an error of the set-up.
     parsed = Masks.from_mapping(masks)
-    options = item.config.stash[options_key]
     shared = SharedByRun.of(item.config)
     if snapshot is None:
         # For each folder the first one: syrupy looks for unused snapshots of others where each is made.
@@ -189,9 +188,16 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
         compares=not options.show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
+        note_version=partial(_note_version, item) if options.ab_revision else None,
         note_late_difference=partial(set_properties, item, {"late_difference": True}),
     )
     return EvalSnapshot.wrap(snapshot, item, context)
+
+
+def _note_version(item: pytest.Item, result: AssertionResult) -> None:
+    """Note what a test compares first."""
+    notes = notes_of(item)
+    notes.asserted = notes.asserted or (Path(result.snapshot_location), str(result.asserted_data))
 
 
 def _prepare(value: Any, item: pytest.Item, masks: Masks) -> Any:
