@@ -110,6 +110,7 @@ openrouter_provider = _built_in("openrouter", "OpenRouter with its defaults; the
 mistral_provider = _built_in("mistral", "Mistral with its defaults; the key comes from the environment.")
 vscode_provider = _built_in("vscode", "VS Code's agent with its defaults.")
 codex_provider = _built_in("codex", "Codex with its defaults.")
+claude_provider = _built_in("claude", "Claude Code with its defaults.")
 
 
 @pytest.fixture(scope="session")
