@@ -76,6 +76,7 @@ from pytest_chatprompt.errors import (
     InternalServerError as InternalServerError,
     InvalidPatternError as InvalidPatternError,
     MaskError as MaskError,
+    MCPServerError as MCPServerError,
     MissingSettingError as MissingSettingError,
     NotFoundError as NotFoundError,
     PayloadError as PayloadError,

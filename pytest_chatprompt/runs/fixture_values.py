@@ -6,6 +6,7 @@ A test or a conftest may return an `EvalCase` made in code from `eval_case`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
@@ -18,13 +19,12 @@ from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 _SUFFIX: Final = "_provider"
+_TOOLS: Final = "_tools"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
@@ -62,8 +62,34 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     if case.settings is not None:
         name = provider_name(request)
         _check_setting_names(request, case, case.settings, name)
+    if isinstance(case.tools, str) and case.tools.isidentifier():
+        case = case.model_copy(update={"tools": _tools_named(request, case, case.tools)})
     reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
+
+
+def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> Any:
+    """The tools of the fixture `<name>_tools`: a list, or what an MCP server shows."""
+    __tracebackhide__ = True
+    from pydantic import ValidationError  # noqa: PLC0415 - few cases have such tools
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
+    from pytest_chatprompt.capture.mcp_server import function_tools  # noqa: PLC0415
+    from pytest_chatprompt.cases.request_options import read_tools  # noqa: PLC0415
+
+    fixture_name = f"{name}{_TOOLS}"
+    try:
+        value = request.getfixturevalue(fixture_name)
+        return read_tools(function_tools(value) if isinstance(value, Mapping) and "tools" in value else value)
+    except pytest.FixtureLookupError as error:
+        if error.argname != fixture_name:
+            raise
+        known = sorted(_existing_names(request, _TOOLS) - {"mcp"})
+        hint = did_you_mean(name, known) or "write one, or a list of tools, or the path of a .json, .yaml or .yml file"
+        problem = f"there is no fixture {fixture_name}; {hint}"
+    except (ValidationError, PydanticCustomError) as error:
+        problem = f"the fixture {fixture_name} gives no list of tools: {error}"
+    raise EvalFileError([case_diagnostic(case, problem, "tools")])
 
 
 def provider_name(request: pytest.FixtureRequest) -> str:
@@ -107,16 +133,21 @@ def built_in_provider(config: pytest.Config, name: str) -> Provider:
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:
-    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    """The names of all providers that exist here."""
+    return _existing_names(request, _SUFFIX) - {"eval"}
+
+
+def _existing_names(request: pytest.FixtureRequest, suffix: str) -> set[str]:
+    """The names in front of a suffix of all fixtures that exist here, which pytest's error lists."""
     listed = None
     try:
         # There is no such fixture.
-        request.getfixturevalue(_SUFFIX)
+        request.getfixturevalue(suffix)
     except pytest.FixtureLookupError as error:
         # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
         listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
     names = re.split(r",\s*", listed[1]) if listed else []
-    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
+    return {name.removesuffix(suffix) for name in names if name.endswith(suffix)}
 
 
 def _provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
