@@ -324,7 +324,7 @@ def test_without_pytest():
         ),
         pytest.param(
             'def shop_tools():\n    return [{"name": "a", "input_schema": {}}]',
-            "the fixture shop_tools gives no list of tools: *",
+            "the fixture shop_tools gives no list of tools: [[]0]: tools have OpenAI's shape for every API; write 'parameters' for 'input_schema'",
             id="tools of another shape",
         ),
     ],
