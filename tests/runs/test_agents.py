@@ -211,7 +211,11 @@ def claude_provider():
 """
 # Sends as Claude Code does, and prints what that prints.
 SEND_AS_CLAUDE = """
-import urllib.request, uuid
+import contextlib, urllib.error, urllib.request, uuid
+if not os.environ.get("HTTP_PROXY"):
+    # It opens a connection beforehand.
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"], method="HEAD"))
 ask = sys.argv[sys.argv.index("--model") + 1]
 user = json.dumps({"device_id": os.urandom(32).hex(), "session_id": str(uuid.uuid4())}, separators=(",", ":"))
 messages = [{"role": "user", "content": sys.stdin.read()}]
@@ -243,6 +247,8 @@ def test_claude_code_is_captured_as_codex_is(run: Run, server: Server, monkeypat
     ]
     run("-W", "error").assert_outcomes(passed=1)
 
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-live-0123456789")
     server.reply = Reply({"content": [{"type": "text", "text": "Hi."}], "usage": {"input_tokens": 3}})

@@ -182,7 +182,6 @@ def stand_in(run: Run, code: str, arguments: str = COMMAND) -> Run:
     [
         pytest.param(COMMAND, id="a command"),
         pytest.param("__import__('server').app", id="a server object"),
-        pytest.param("__import__('server').app._lowlevel_server", id="a low-level server object"),
     ],
 )
 def test_a_snapshot_shows_what_a_server_shows(shop: Run, arguments: str) -> None:
