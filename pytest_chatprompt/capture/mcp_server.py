@@ -117,7 +117,7 @@ def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, tim
     if isinstance(command, str) or not command:
         raise TypeError("mcp_tools: command must be a list of the executable and its arguments")
     name = f"the MCP server {shlex.join(command)}"
-    # By this guards know it.
+    # By this variable the guard of an offline run lets it start.
     own = {"PYTEST_CHATPROMPT_MCP": token_hex(8)}
     environ = {**get_default_environment(), **env, **own}
     with tempfile.TemporaryFile() as stderr, allow_programs(own), ExitStack() as stack:
@@ -139,9 +139,9 @@ def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, tim
             raise MCPServerError(f"{error}{stderr_tail(read_output(stderr))}") from None
         finally:
             process.stdin.close()
-            process.stdout.close()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_CLOSING_SECONDS)
+            process.stdout.close()
 
 
 def _read_url(
@@ -167,8 +167,10 @@ def _read_url(
     guard: AbstractContextManager[Any] = (
         nullcontext() if is_free else guard_network(allows_programs=True, allowed_hosts=[host])
     )
+    # Without a password and a query, which may be secret.
+    name = f"the MCP server at {re.sub('//[^/]*@', '//', url.partition('?')[0])}"
     with guard:
-        return _run(f"the MCP server at {url.partition('?')[0]}", read, timeout_seconds)
+        return _run(name, read, timeout_seconds)
 
 
 def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], timeout_seconds: float) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
             reason = f" did not answer within {timeout_seconds:g} s"
         elif isinstance(error, ValidationError):
             first = error.errors(include_url=False)[0]
-            reason = f": its answer has {data_place(first['loc'])!r}: {first['msg']}"
+            reason = f": its answer is not valid: {data_place(first['loc'])}: {first['msg']}"
         raise MCPServerError(f"{name}{reason}") from None
 
 
@@ -224,11 +226,13 @@ async def _read(server: Any, timeout_seconds: float) -> dict[str, Any]:
 
     async with asyncio.timeout(timeout_seconds), Client(server, message_handler=note, cache=None) as client:
         lists = await _lists(client)
-        # Many a server says so when it has begun to make its lists, and is done by then.
+        # Some servers say so while they start, and have all of their lists by then.
         again = await _lists(client) if changed else lists
         changed = [kind for kind in _SHOWN if lists[kind] != again[kind]]
         if changed:
-            raise MCPServerError(f"its {changed[0]} changed while they were read; let it make them before it answers")
+            raise MCPServerError(
+                f"its {changed[0]} changed while they were read; let it register them before it answers"
+            )
         instructions = {"instructions": client.instructions} if client.instructions else {}
     return instructions | {kind: entries for kind, entries in lists.items() if entries or kind == "tools"}
 

@@ -388,7 +388,7 @@ NAME = f"the MCP server {sys.executable} server.py"
             "CAPABILITIES['prompts'] = {}\nothers = answer\n"
             "def answer(method, params):\n"
             "    return {'prompts': 5} if method == 'prompts/list' else others(method, params)",
-            [f"{NAME}: its answer has 'prompts': Input should be a valid list"],
+            [f"{NAME}: its answer is not valid: prompts: Input should be a valid list"],
             id="its answer is no list",
         ),
         pytest.param(
@@ -398,7 +398,7 @@ NAME = f"the MCP server {sys.executable} server.py"
             "        return others(method, params)\n"
             "    say(method='notifications/tools/list_changed')\n"
             "    return {'tools': [tool('a'), *map(tool, left and [left.pop()])]}",
-            [f"{NAME}: its tools changed while they were read; let it make them before it answers"],
+            [f"{NAME}: its tools changed while they were read; let it register them before it answers"],
             id="its list changes",
         ),
         pytest.param(
@@ -452,7 +452,7 @@ def answer(method, params):
         ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
         ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
         ("5", "the MCP server 5: *asynchronous context manager*"),
-        ("url='http://127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
+        ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_says_what_to_write(shop: Run, arguments: str, problem: str) -> None:
