@@ -86,6 +86,7 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
         MCPServerError: the server could not be started or reached, or does not keep to the protocol.
         TypeError: not exactly one of the server, a command and a URL is given.
     """
+    __tracebackhide__ = True
     if [server, command, url].count(None) != 2:  # noqa: PLR2004
         raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
     try:
@@ -112,6 +113,7 @@ def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_seconds: float) -> dict[str, Any]:
+    __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
     if isinstance(command, str) or not command:
@@ -147,6 +149,7 @@ def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, tim
 def _read_url(
     url: str, headers: Mapping[str, str], allowed_hosts: Collection[str] | None, timeout_seconds: float
 ) -> dict[str, Any]:
+    __tracebackhide__ = True
     host = urlsplit(url).hostname or ""
     is_near = is_loopback(host)
     if not is_near and allowed_hosts is not None and host not in allowed_hosts:
@@ -178,6 +181,7 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
 
     An `EOFError` says that a program has ended, or has closed its output.
     """
+    __tracebackhide__ = True
     from mcp import MCPError  # noqa: PLC0415
 
     result: Future[dict[str, Any]] = Future()

@@ -459,7 +459,9 @@ def test_a_wrong_argument_says_what_to_write(shop: Run, arguments: str, problem:
     shop.write({"conftest.py": CONFTEST.format(arguments=arguments)})
     result = shop()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*{problem}"])
+    result.stdout.fnmatch_lines([f"*{problem}", "conftest.py:7: *Error"])
+    # Nothing but the user's own lines.
+    assert "pytest_chatprompt/" not in result.stdout.str()
 
 
 def test_a_server_object_that_blocks_is_given_up(shop: Run) -> None:
