@@ -76,6 +76,7 @@ from pytest_chatprompt.errors import (
     InternalServerError as InternalServerError,
     InvalidPatternError as InvalidPatternError,
     MaskError as MaskError,
+    MCPServerError as MCPServerError,
     MissingSettingError as MissingSettingError,
     NotFoundError as NotFoundError,
     PayloadError as PayloadError,
@@ -101,6 +102,7 @@ from pytest_chatprompt.providers.agents.base import (
     AgentSettings as AgentSettings,
     build_document as build_document,
 )
+from pytest_chatprompt.providers.agents.claude import ClaudeProvider as ClaudeProvider
 from pytest_chatprompt.providers.agents.cli import CLIProvider as CLIProvider
 from pytest_chatprompt.providers.agents.codex import CodexProvider as CodexProvider
 from pytest_chatprompt.providers.agents.process import ProcessResult as ProcessResult

@@ -753,7 +753,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "docs/grading.md": 3,
         "docs/live.md": 1,
         LOCK: 4,
-        "docs/own-code.md": 6,
+        "docs/own-code.md": 7,
         "docs/providers.md": 8,
         "docs/review.md": 1,
         "docs/snapshots.md": 3,
@@ -910,7 +910,7 @@ def test_every_fixture_and_option_is_in_the_reference() -> None:
     defined = r"^(?:def )?(\w+)(?:\(| = _built_in\()"
     fixtures = re.findall(defined, Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == len(PROVIDERS) + 9
+    assert len(public) == len(PROVIDERS) + 10
     for name in public:
         assert f"`{name}`" in PAGES["docs/reference.md"]
     in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]

@@ -26,6 +26,7 @@ from pytest_chatprompt.wording import did_you_mean, shown_path
 # The attributes of each agent that a target may set.
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
+    "claude": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
     "vscode": frozenset({"executable", "args", "cwd", "timeout_seconds"}),
     "cli": frozenset({"command", "files_format", "cwd", "timeout_seconds"}),
 }
@@ -132,6 +133,7 @@ _PROVIDERS: Final = {
     "google": "gemini",
     "google-gemini": "gemini",
     "codex-cli": "codex",
+    "claude-cli": "claude",
 }
 _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 

@@ -182,7 +182,8 @@ class SharedKeys(StrictModel):
         guideline_patterns: the globs that make a file a guideline; `None` if it is not set.
         tags: the markers of pytest that `-m` selects; those of a case add to its file's.
         settings: the parameters of the request, and mappings of them for single providers; `None` for none.
-        tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
+        tools: what the model may call, as the author wrote it, or the path of a file with it, or the name before
+            `_tools` of a fixture; `None` if it is not set.
         tool_choice: which of the tools the model has to call; `None` if it is not set.
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.

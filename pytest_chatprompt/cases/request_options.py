@@ -347,10 +347,16 @@ def read_response_format(data: Any) -> Any:
     return _own_keys(data, "json_schema")
 
 
+_TOOLS_OR_NAME: Final = "a list of tools, the name of a fixture: shop for shop_tools"
+
+
 def read_tools_or_path(data: Any) -> Any:
-    """Check the `tools` of a file or a case, which may be the path of a file with them; `""` is none at all."""
+    """Check the `tools` of a file or a case, which may be the path of a file, or a name: `shop` for `shop_tools`.
+
+    `""` is none at all.
+    """
     if isinstance(data, str):
-        return data and check_data_path(data, "a list of tools")
+        return data if data == "" or data.isidentifier() else check_data_path(data, _TOOLS_OR_NAME)
     return None if data is None else read_tools(data)
 
 

@@ -135,6 +135,9 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
+            if value.isidentifier():
+                text = f"the fixture {value}_tools is known to eval items and to the fixture eval_request alone"
+                raise EvalFileError([case_diagnostic(case, text, key)])
             try:
                 value = reader.read_definition(value, case.path.parent, key, option_readers().FILE_MODELS[key])
             except NamedFileError as error:

@@ -21,7 +21,7 @@ from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, requests_in
+from pytest_chatprompt.snapshots.stored import Change, Content, requests_in
 from pytest_chatprompt.wording import cut
 
 # Where APIs have settings of a request beside those at the top.
@@ -173,11 +173,15 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
         "outcome": result.outcome,
         "state": "" if snapshot is None else snapshot.state,
         "renamed": ("" if snapshot is None else snapshot.renamed_from) or "",
-        "changes": sorted({numbers[each.content] for each in result.difference.changes if each.content in numbers}),
+        "changes": sorted({numbers[each] for each in _contents(result) if each in numbers}),
         "answer": "" if result.response is None else _first_words(result.response),
         "facts": ", ".join(_facts(result)),
     }
     return {key: value for key, value in entry.items() if value not in ("", [])}
+
+
+def _contents(result: CaseResult) -> list[Content]:
+    return [change.content for each in result.by_snapshot for change in each.difference.changes]
 
 
 def _first_words(response: ResponseResult) -> str:
@@ -201,6 +205,8 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
     body = {"findings": list(result.findings), "adjustments": list(result.adjustments), **_answers(result)}
     if compared is not None:
         body["before"] = _answers(compared.before) | {"outcome": compared.before.outcome}
+        # Of two versions the change is what the answers come of.
+        body["is_change_first"] = run.ab is not None
     for name, data in _sides(result).items():
         body[name] = {"requests": page_requests(data), "payload": payload(data)}
     if snapshot is not None:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.snapshots.diff import Comparison
-    from pytest_chatprompt.snapshots.revision import Revision
 
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
@@ -98,11 +97,15 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         requests = () if sent is None else tuple(sent["requests"])
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
-        snapshot = _snapshot_of_test(item, report, sent)
-        return CaseResult(**common, **_answers(answers), requests=requests, snapshot=snapshot, findings=findings)
+        found: list[Any] = _snapshots_of_test(item, report, sent, notes.differing.values())
+        common |= {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
+        common |= {"requests": requests, "findings": findings, "versions": notes.versions}
+        return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
-    if notes.comparison is not None or notes.data is not None:
-        snapshot = _snapshot(item, notes.comparison, item.snapshot_path, notes.data, notes.renamed_from)
+    # Syrupy keeps its assertions, which know them, to the end of the run.
+    _, comparison = notes.differing.popitem() if notes.differing else ("", None)
+    if comparison is not None or notes.data is not None:
+        snapshot = _snapshot(item, comparison, item.snapshot_path, notes.data, notes.renamed_from)
     return CaseResult(
         **common,
         case_id=getattr(item.case, "full_id", item.case.id),
@@ -138,7 +141,8 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
         # Most cases are what their snapshots say.
         from pytest_chatprompt.results.texts import summary_line  # noqa: PLC0415
 
-        return summary_line(snapshot.difference.changes)
+        accepted = item.config.stash[options_key].accept
+        return summary_line([each for each in snapshot.difference.changes if not any(map(each.is_named, accepted))])
     if snapshot.renamed_from is not None:
         return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
     sent = f"what is sent to {item.provider_name}" if isinstance(item, EvalItem) else "what is sent"
@@ -210,21 +214,23 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    renamed_from = find_old_name(item, comparison.sent) if stored is None else None
     notes = notes_of(item)
-    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
+    # A fixture of the project may give another assertion, which has not noted it.
+    notes.differing.setdefault(result.snapshot_location, comparison)
+    notes.exchange, notes.renamed_from = exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
-def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
-    """The id of the gone case whose snapshot, on disk or in a git revision, shows what a new case sends."""
+def find_old_name(item: Any, sent: str) -> str | None:
+    """The id of the gone case whose snapshot, on disk or in the run's git revision, shows what a new case sends."""
     folders = item.session.stash.setdefault(_old_names_key, {})
-    folder = item.snapshot_folder
+    folder, revision = item.snapshot_folder, SharedByRun.of(item.config).revision
     if folder not in folders:
         paths = sorted(folder.glob("*.yaml")) if revision is None else revision.yaml_files(folder)
         unused = unused_snapshots(paths, item.parent.stems)
         folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
-    path = folders[folder].get(written_sha256(comparison.sent))
+    path = folders[folder].get(written_sha256(sent))
     return None if path is None else old_name(path, item.snapshot_stem)
 
 
@@ -251,17 +257,20 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
     return sent
 
 
-def _snapshot_of_test(
-    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None
-) -> SnapshotResult | None:
-    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
+def _snapshots_of_test(
+    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None, versions: Iterable[Comparison]
+) -> list[SnapshotResult]:
+    """What of the snapshots of a test differs, first its versions, then what it failed for; else what it compared."""
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
-        return None
-    comparison = assertion.failed_comparison()
-    if comparison is None and report.failed:
-        return None
-    return _snapshot(item, comparison, Path(assertion.last_result.snapshot_location), sent)
+        return []
+    path, differing = assertion.last_result.snapshot_location, assertion.context.differing
+    first = [differing.pop(path)] if path in differing else []
+    compared = [*versions, *first, *reversed(differing.values())]
+    differing.clear()
+    if not (compared or report.failed):
+        return [_snapshot(item, None, Path(path), sent)]
+    return [_snapshot(item, comparison, Path(path), sent) for comparison in compared]
 
 
 def _snapshot(

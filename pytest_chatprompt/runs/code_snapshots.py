@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.options import options_key, snapshot_dirname
-from pytest_chatprompt.runs.item import EvalItem, note_use
+from pytest_chatprompt.runs.item import EvalItem, note_use, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
+    from syrupy.assertion import AssertionResult, SnapshotAssertion
 
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
     from pytest_chatprompt.snapshots.masks import Masks
@@ -87,14 +87,14 @@ _ASSERTED: Final = r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snap
 _ASSERTED_EQUAL: Final = r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+"
 # Syrupy colours it where the run has a terminal.
 _COLOUR: Final = r"\x1b\[[\d;]*m"
-# Those of a test: the first one, and others that it made from it.
+# Those of a test that have compared.
 assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
 
 def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
     """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
-    used = [assertion for assertion in item.stash.get(assertions_key, []) if assertion.num_executions]
-    return max(reversed(used), key=lambda assertion: assertion.has_failed, default=None)
+    compared = item.stash.get(assertions_key, [])
+    return max(reversed(compared), key=lambda assertion: assertion.has_failed, default=None)
 
 
 def failed_comparison(item: pytest.Item) -> str:
@@ -130,9 +130,9 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
 
 
 def accepting_command(item: pytest.Item) -> str:
-    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
+    """The command that writes the snapshots of a test; `""` if the run compares with a revision, or may write none."""
     options = item.config.stash[options_key]
-    if options.against is not None:
+    if options.against is not None or options.refused_update:
         return ""
     # What an ordinary test sends may depend on what it gets.
     modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
@@ -158,7 +158,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
     item = request.node
-    root = item.config.rootpath
+    root, options = item.config.rootpath, item.config.stash[options_key]
     # Invalid ones are an error of the set-up.
     parsed = Masks.from_mapping(masks)
     shared = SharedByRun.of(item.config)
@@ -169,7 +169,8 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             shared.snapshots[folder] = request.getfixturevalue("snapshot")
         snapshot = shared.snapshots[folder]
     if isinstance(item, EvalItem):
-        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
+        noted = notes_of(item).differing
+        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))
     # An eval item has no late differences.
     from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
 
@@ -177,21 +178,26 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     names: Any = item
     names.snapshot_folder = checked_snapshot_folder(item)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
-    assertions: list[EvalSnapshot] = []
-    item.stash[assertions_key] = assertions
     context = AssertionContext(
         root,
-        prepare=partial(_prepare, item=item, masks=parsed),
+        differing={},
+        compared=item.stash.setdefault(assertions_key, []),
+        accepted=options.accept,
         revision=shared.revision,
-        compares=not item.config.stash[options_key].show,
+        prepare=partial(_prepare, item=item, masks=parsed),
+        compares=not options.show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
-        note_derived=assertions.append,
+        note_version=partial(_note_version, item) if options.ab_revision else None,
         note_late_difference=partial(set_properties, item, {"late_difference": True}),
     )
-    assertion = EvalSnapshot.wrap(snapshot, item, context)
-    assertions.append(assertion)
-    return assertion
+    return EvalSnapshot.wrap(snapshot, item, context)
+
+
+def _note_version(item: pytest.Item, result: AssertionResult) -> None:
+    """Note what a test compares first."""
+    notes = notes_of(item)
+    notes.asserted = notes.asserted or (Path(result.snapshot_location), str(result.asserted_data))
 
 
 def _prepare(value: Any, item: pytest.Item, masks: Masks) -> Any:

@@ -107,9 +107,11 @@ class Notes:
     """What is known of a test while it runs.
 
     Attributes:
-        comparison: with its snapshot, if that differs.
+        differing: the comparison with its snapshot, by the path, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
+        asserted: the place of the first snapshot of an ordinary test, and what it would show now; `None` unless the run
+            compares that with another version.
         checks: the `CaseChecks` of a case that has any.
         repeats: the answers of a case that is sent several times.
         versions: those to both versions of its request, in a run that compares two.
@@ -118,7 +120,7 @@ class Notes:
     """
 
     def __init__(self) -> None:
-        self.comparison: Comparison | None = None
+        self.differing: dict[str, Comparison] = {}
         self.renamed_from: str | None = None
         self.exchange: Exchange | None = None
         self.data: Any = None
@@ -126,6 +128,7 @@ class Notes:
         self.votes: tuple[JudgeVote, ...] = ()
         self.repeats: RepeatsResult | None = None
         self.versions: VersionsResult | None = None
+        self.asserted: tuple[Path, str] | None = None
         self.checks: Any = None
         self.failed_checks = ""
         self.not_sent_ahead: str | None = None

@@ -127,16 +127,21 @@ def _variant(name: str) -> Target | None:
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:
-    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    """The names of all providers that exist here."""
+    return existing_names(request, "_provider") - {"eval"}
+
+
+def existing_names(request: pytest.FixtureRequest, suffix: str) -> set[str]:
+    """The names in front of a suffix of all fixtures that exist here, which pytest's error lists."""
     listed = None
     try:
         # There is no such fixture.
-        request.getfixturevalue("_provider")
+        request.getfixturevalue(suffix)
     except pytest.FixtureLookupError as error:
         # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
         listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
     names = re.split(r",\s*", listed[1]) if listed else []
-    return {name.removesuffix("_provider") for name in names if name.endswith("_provider")} - {"eval"}
+    return {name.removesuffix(suffix) for name in names if name.endswith(suffix)}
 
 
 def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
@@ -159,7 +164,9 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
             f"fixture '{name}_provider' for the target, or change its provider to one of {names}"
         )
     file = targets.file(folder)
-    origin = " (from --chatprompt-provider)" if name == targets.config.stash[options_key].provider else ""
+    options = targets.config.stash[options_key]
+    origins = {options.ab_provider: " (from --chatprompt-ab)", options.provider: " (from --chatprompt-provider)"}
+    origin = origins.get(name, "")
     name = provider_of_variant(name)
     suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
     no_target = "" if file is None else f", and no such target in {file.shown_path}"

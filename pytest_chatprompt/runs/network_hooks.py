@@ -61,6 +61,7 @@ class NetworkHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
         """Let what a fixture of a wider scope starts belong to no test: it works for all of them."""
+        __tracebackhide__ = True
         if request.scope == "function":
             return (yield)
         with run_for_all():

@@ -170,7 +170,9 @@ class CaseRun:
             self._assert_equal(data)
         self.other_provider = ab_run.other_provider(self.request, self.provider)
         self._know_keys(self.other_provider)
-        self.other = ab_run.other_version(self.item, self.case, self.other_provider, self.exchange, self.masks, data)
+        self.exchange, self.other = ab_run.versions(
+            self.item, self.case, self.other_provider, self.exchange, self.masks, data
+        )
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True
@@ -183,12 +185,17 @@ class CaseRun:
             if result.exception is not None:
                 raise result.exception
             if not is_equal:
+                if self.options.review and self.checks is not None:
+                    # What is accepted then has still to pass them.
+                    self.checks.grade_request(self.exchange)
+                    notes_of(self.item).failed_checks = str(self.checks.failure() or "")
                 from pytest_chatprompt.runs.case_results import fail_for_snapshot  # noqa: PLC0415
 
                 fail_for_snapshot(self.item, result, self.exchange)
         finally:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
+            vars(self.snapshot).pop("_failed", None)
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True

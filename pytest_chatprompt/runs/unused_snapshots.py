@@ -38,7 +38,6 @@ from pytest_chatprompt.snapshots.unused import (
 )
 from pytest_chatprompt.wording import count, shown_path
 
-_UPDATE: Final = "--snapshot-update"
 _REMOVE: Final = "--chatprompt-remove-unused"
 
 
@@ -319,8 +318,7 @@ class UnusedSnapshots:
         gone = sum(kind is _GONE for kind in unused.values())
         yield from self._listed(unused, _GONE, "unused")
         if gone:
-            option = f"--chatprompt-accept={UNUSED}" if self._options.refused_update else _UPDATE
-            yield f"To remove {_pronoun(gone)}: {repeated(words, option)}"
+            yield f"To remove {_pronoun(gone)}: {repeated(words, f'--chatprompt-accept={UNUSED}')}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
         left = {path for path, kind in unused.items() if kind is not _GONE and not holds_conflict(path)}

@@ -74,6 +74,11 @@ def read(project: Project, fields: str) -> Target:
             id="a command",
         ),
         pytest.param(
+            "provider: claude-cli\nmodel: opus\ncwd: w",
+            {"provider": "claude", "agent": {"model": "opus", "cwd": "w"}},
+            id="by AgentV's name",
+        ),
+        pytest.param(
             "provider: cli\ncommand_template: agent {FILES} {ATTEMPT}\nfiles_format: --file={path}",
             {"agent": {"command": ("agent", "--file={files}", "0")}},
             id="a format of files",
