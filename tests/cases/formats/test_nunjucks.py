@@ -94,7 +94,9 @@ def test_anything_else_is_refused(template: str) -> None:
 
 @pytest.mark.parametrize("number", [2**60, 1e-9, 1e300, float("inf")])
 def test_a_number_that_javascript_writes_in_another_way_is_refused(number: float) -> None:
-    with pytest.raises(UnsupportedTemplateError, match="a number that JavaScript writes in another way; put it in quotes"):
+    with pytest.raises(
+        UnsupportedTemplateError, match="a number that JavaScript writes in another way; put it in quotes"
+    ):
         render("{{ v }}", {"v": number})
 
 
