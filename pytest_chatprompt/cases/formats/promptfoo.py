@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import glob
 from itertools import pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
@@ -210,7 +211,7 @@ class _Reader:
             "provider": _names(self.providers),
             # promptfoo adds none.
             "metadata": {"systemPrompt": ""},
-            "settings": {each.name: each.settings for each in self.providers if each.settings},
+            "settings": _settings(self.providers),
             "repeat": next(filter(None, repeats), None),
             "evalcases": cases,
         }
@@ -250,9 +251,9 @@ class _Reader:
             raise ProblemError(node, f"{name} is no file with data; write what comes of it into a file, and name that")
         folder = self.file.path.parent
         try:
-            names = [name]
-            if re.search(r"[*?[]", name):
-                names = sorted(each.relative_to(folder).as_posix() for each in folder.glob(name.lstrip("/")))
+            # `Path.glob` raises errors for absolute and for invalid patterns.
+            is_glob = re.search(r"[*?[]", name)
+            names = sorted(glob(name, root_dir=folder, recursive=True)) if is_glob else [name]  # noqa: PTH207
             if not names:
                 raise ProblemError(node, f"no file matches {name}")
             return [find_file(each, folder, self.file.root).path for each in names]
@@ -543,6 +544,7 @@ class _Case:
         case = {
             "provider": None if self.providers == self.reader.providers else _names(self.providers),
             "vars": self.texts.shown if has_templates else None,
+            "settings": _settings([each for each in self.providers if each not in self.reader.providers]),
             **self.providers[0].shared,
             "repeat": self.options.get("repeat"),
             "checks": [check for check in checks if check is not None],
@@ -749,6 +751,10 @@ def _our_tool(node: Node) -> Node:
 def _names(providers: list[_Provider]) -> list[Node] | Node:
     names = [make_node(each.name, each.node) for each in providers]
     return names[0] if len(names) == 1 else names
+
+
+def _settings(providers: list[_Provider]) -> dict[str, Any]:
+    return {each.name: each.settings for each in providers if each.settings}
 
 
 def _name(id_: str) -> str:

@@ -241,9 +241,10 @@ tests:
 
 
 def test_a_provider_of_one_test_is_the_only_one_of_it(tmp_path: Path) -> None:
-    config = "prompts: [Hi]\n" + HEAD + "tests: [{provider: google:gemini-x}]"
+    config = "prompts: [Hi]\n" + HEAD + "tests: [{provider: {id: google:gemini-x, config: {seed: 1}}}]"
     (loaded,) = load(tmp_path, config)
     assert loaded.render().provider == "gemini:gemini-x"
+    assert loaded.render().settings == {"gemini:gemini-x": {"seed": 1}}
 
 
 def test_prompts_stand_in_files(tmp_path: Path) -> None:
@@ -657,6 +658,9 @@ _LINES = "promptfooconfig.yaml:"
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        pytest.param("prompts: ['file://a**b*.txt']", "2:11: no file matches a**b*.txt", id="an-odd-glob"),
+        pytest.param("prompts: ['file://../*']", "2:11: file ../", id="files-outside"),
+        pytest.param("prompts: ['file:///etc/host*']", "2:11: ", id="files-elsewhere"),
         pytest.param("prompts: [a]\nscenarios: file://none.yaml", "3:12: file none.yaml not found; tried none.yaml", id="no-scenarios"),
         pytest.param("prompts: [a]\ntests: [{vars: {a: file://n.yaml}}]", "3:9: this has a number that JavaScript writes in another way; put it in quotes", id="an-odd-number-in-a-file"),
         pytest.param("prompts: [a, {raw: b, label: c}]\ntests: [{prompts: [x]}]", "3:20: nothing is called 'x'; there are a, c", id="no-such-prompt"),
