@@ -380,9 +380,7 @@ class _Reader:
         for nodes in filter(None, (config, *(_entries(config).get(key) for key in _NESTED))):
             for key, node in self.known(nodes, "a provider's config", effective, "apiKey apiKeyEnvar").items():
                 if "{{" in dump(self.data(node)):
-                    raise ProblemError(
-                        node, f"{key!r} has a template, which is not filled in here; write what is meant"
-                    )
+                    raise ProblemError(node, f"the template in {key!r} is not filled in here; write what is meant")
                 if key in _SETTINGS:
                     settings[_SETTINGS[key]] = node
                 elif key in _SHARED:
@@ -529,10 +527,9 @@ class _Case:
 
     def translate(self) -> dict[str, Any]:
         """The case, without its id."""
-        if "transformVars" in self.options:
-            raise ProblemError(
-                self.options["transformVars"], "'transformVars' is code, which is not run; write the values"
-            )
+        code = self.options.get("transformVars")
+        if code is not None:
+            raise ProblemError(code, "'transformVars' is code, which is not run; write the values")
         prefix, suffix = (self.reader.text(self.options[key]) if key in self.options else "" for key in _AROUND)
         template = f"{prefix}{self.prompt.text}{suffix}"
         asserts = _items(self.test.get("assert"))
@@ -565,31 +562,22 @@ class _Case:
                 return user
             is_yaml = strip(text).startswith("- role:")
             if is_yaml and not all(re.match(_TAKE_YAML, each.name) for each in self.providers):
-                raise ProblemError(
-                    place, "promptfoo sends this YAML to some of its providers as a text; write it as JSON"
-                )
+                raise ProblemError(place, "promptfoo sends this YAML to some providers as a text; write it as JSON")
             data = self.yaml_messages(text) if is_yaml else _json(text)
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
                 return user
         if any(re.match("ollama:(?!chat:)", each.id) for each in self.providers):
             raise ProblemError(place, "promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'")
-        if (
-            not isinstance(data, list)
-            or not data
-            or not all(isinstance(each, dict) and "role" in each for each in data)
-        ):
-            raise ProblemError(
-                place, "this prompt is JSON, or nearly, but no list of messages as [{role: ..., content: ...}]"
-            )
-        return [self.message(each, variables) for each in data]
+        messages = data if isinstance(data, list) else ()
+        if not messages or not all(isinstance(each, dict) and "role" in each for each in messages):
+            raise ProblemError(place, "this prompt is JSON, or nearly, but no list of {role: ..., content: ...}")
+        return [self.message(each, variables) for each in messages]
 
     def yaml_messages(self, text: str) -> Any:
         try:
             return self.reader.data(parse_yaml(text))
         except YamlError as error:
-            raise ProblemError(
-                self.prompt.node, f"this prompt is not valid YAML once it is filled in: {error}"
-            ) from None
+            raise ProblemError(self.prompt.node, f"this prompt, filled in, is not valid YAML: {error}") from None
 
     def message(self, data: dict[str, Any], variables: Mapping[str, Any] | None) -> dict[str, Any]:
         """A message of a prompt that is JSON, or becomes it when it is rendered."""
@@ -734,9 +722,7 @@ def _part(data: Any, place: Node) -> dict[Any, Any]:
             return {"type": "image", "value": f"data:{kind};base64,{digits}"}
         case {"type": "image", "source": {"type": "url", "url": str(url)}}:
             return {"type": "image", "value": url}
-    raise ProblemError(
-        place, "a part of a message is not read: write texts as {type: text}, images as {type: image_url}"
-    )
+    raise ProblemError(place, "a part of a message is neither {type: text, text: ...} nor {type: image_url, ...}")
 
 
 def _our_tool(node: Node) -> Node:

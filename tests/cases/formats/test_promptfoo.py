@@ -679,11 +679,11 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: [file://empty.txt]", "2:11: there are no prompts in empty.txt", id="an-empty-file"),
         pytest.param("prompts: [file://refers.json]", "2:11: refers.json names other files; write what they have into it", id="a-file-in-a-file"),
         pytest.param("prompts: [file://binary.txt]", "2:11: binary.txt is not valid UTF-8 (byte 0xFF)", id="no-text"),
-        pytest.param("prompts: ['{\"a\": 1}']", "2:11: this prompt is JSON, or nearly, but no list of messages as [{role: ..., content: ...}]", id="json-that-is-no-chat"),
-        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": ]']", "2:11: this prompt is JSON, or nearly, but no list of messages as [{role: ..., content: ...}]", id="nearly-json"),
-        pytest.param("prompts: ['- role: [']", "2:11: this prompt is not valid YAML once it is filled in: ", id="no-yaml"),
+        pytest.param("prompts: ['{\"a\": 1}']", "2:11: this prompt is JSON, or nearly, but no list of {role: ..., content: ...}", id="json-that-is-no-chat"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": ]']", "2:11: this prompt is JSON, or nearly, but no list of {role: ..., content: ...}", id="nearly-json"),
+        pytest.param("prompts: ['- role: [']", "2:11: this prompt, filled in, is not valid YAML: ", id="no-yaml"),
         pytest.param("prompts: ['[{\"role\": \"user\", \"content\": {\"a\": 1}}]']", "2:11: the content of a message must be a text, or a list of parts", id="odd-content"),
-        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": [{\"type\": \"audio\"}]}]']", "2:11: a part of a message is not read: write texts as {type: text}, images as {type: image_url}", id="an-odd-part"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": [{\"type\": \"audio\"}]}]']", "2:11: a part of a message is neither {type: text, text: ...} nor {type: image_url, ...}", id="an-odd-part"),
         pytest.param("prompts: ['[{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"a\"}, {\"type\": \"text\", \"text\": \"a\"}]}]']", "2:11: a message has two texts in a row, which are one here; write one text", id="two-texts"),
         pytest.param("prompts: [a]\ntests: [{vars: {a: 2024-01-01}}]", "3:20: 2024-01-01 is a date, which promptfoo loses; put it in quotes", id="a-date"),
         pytest.param("prompts: [a]\ntests: [{vars: {a: '{{ env.PF_NONE }}'}}]", "3:20: the environment variable PF_NONE is not set; set it, or give the file env: {PF_NONE: ...}", id="no-such-environment"),
@@ -705,7 +705,7 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: [a]\nredteam: {}", "3:1: 'redteam' makes its prompts while it runs, so there is nothing to lock; name other files in chatprompt_files", id="red-teaming"),
         pytest.param("prompts: [a]\nextensions: [file://a.py]", "3:1: 'extensions' may change what is sent, and is code, which is not run; remove it, or test that code itself", id="code-that-changes-prompts"),
         pytest.param("prompts: ['[{\"role\": \"user\", \"content\": \"a\"}]']\ntests: [{provider: ollama:llama}]", "2:11: promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'", id="a-chat-for-a-completion"),
-        pytest.param("prompts: ['- role: user']\ntests: [{provider: anthropic:claude-x}]", "2:11: promptfoo sends this YAML to some of its providers as a text; write it as JSON", id="yaml-for-a-provider-that-takes-none"),
+        pytest.param("prompts: ['- role: user']\ntests: [{provider: anthropic:claude-x}]", "2:11: promptfoo sends this YAML to some providers as a text; write it as JSON", id="yaml-for-a-provider-that-takes-none"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: str, message: str) -> None:
@@ -726,7 +726,7 @@ def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: s
 def test_a_config_with_a_template_is_an_error(tmp_path: Path) -> None:
     config = "prompts: [Hi]\nproviders: [{id: openai:gpt-x, config: {temperature: '{{ t }}'}}]"
     assert problems(tmp_path, config) == [
-        "promptfooconfig.yaml:2:54: 'temperature' has a template, which is not filled in here; write what is meant"
+        "promptfooconfig.yaml:2:54: the template in 'temperature' is not filled in here; write what is meant"
     ]
 
 
