@@ -224,11 +224,8 @@ OTHER_FORMAT = (
         pytest.param("tests: [{input: hi}]", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="tests"),
         pytest.param(
             "prompts: [hi]\nscenarios: []",
-            [
-                "1:1: unknown key 'prompts'; write the messages of each case as its 'input_messages'",
-                f"2:1: unknown key 'scenarios'; {OTHER_FORMAT}",
-            ],
-            id="scenarios",
+            ["1:1: no test of this file sends anything; name prompts, providers and tests"],
+            id="a file of promptfoo without providers",
         ),
         pytest.param(
             "eval_cases: []",

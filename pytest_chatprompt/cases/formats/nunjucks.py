@@ -104,6 +104,8 @@ def render(template: str, variables: Mapping[str, Any]) -> str:
         UnknownNameError: a variable does not exist.
         UnsupportedTemplateError: the template has what is not read here.
     """
+    if "{" not in template and "#}" not in template:
+        return template
     if _OPEN.search(template) and "endraw" not in template:
         raise UnsupportedTemplateError("a tag that does not end on its line, so promptfoo fills in nothing; close it")
     begin = 0
@@ -143,7 +145,8 @@ def _value(chain: str, filters: list[str], variables: Mapping[str, Any]) -> Any:
     known = {"default", *_FILTERS}
     is_known = all(call in known and (not argument or call in ("default", "dump", "join")) for call, argument in calls)
     if not is_known or len(calls) < len(filters):
-        raise UnsupportedTemplateError(f"a filter that is not translated: there are default, {', '.join(_FILTERS)}")
+        written = " | ".join((chain, *map(str.strip, filters)))
+        raise UnsupportedTemplateError(f"{written!r}: only default, {', '.join(_FILTERS)} are translated, as filters")
     default = next((argument for call, argument in calls if call == "default"), None)
     if name not in variables and (name in _WORDS or default is None):
         raise UnknownNameError(name)
@@ -222,7 +225,7 @@ class CaseTexts:
         """The node of a template that is rendered with some variables, or of a text."""
         self.has_templates |= "{" in template
         text = self.put_out(template, place, variables)
-        if self.keeps_templates:
+        if self.keeps_templates and "{" in template:
             try:
                 self.keeps_templates = templates.render(template, self.shown) == text
             except templates.TextTemplateError:

@@ -25,7 +25,7 @@ class Format(NamedTuple):
 # The first that recognizes a file reads it.
 FORMATS: Final = (
     Format("agent_skills", lambda top: isinstance(top.find(("evals",)).value, tuple)),
-    Format("promptfoo", lambda top: bool({"providers", "targets"} & top.value.keys())),
+    Format("promptfoo", lambda top: bool({"prompts", "providers", "targets"} & top.value.keys())),
 )
 
 

@@ -658,6 +658,7 @@ _LINES = "promptfooconfig.yaml:"
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        pytest.param("prompts: ['{{ a | title }}']", "2:11: this text has 'a | title': only default, dump, join, length, lower, safe, trim, upper are translated, as filters", id="another-filter"),
         pytest.param("prompts: ['file://a**b*.txt']", "2:11: no file matches a**b*.txt", id="an-odd-glob"),
         pytest.param("prompts: ['file://../*']", "2:11: file ../", id="files-outside"),
         pytest.param("prompts: ['file:///etc/host*']", "2:11: ", id="files-elsewhere"),
