@@ -192,9 +192,9 @@ class OpenAIProvider(OpenAIBase):
         max_tokens_parameter: MaxTokensParameter | None = None,
         **settings: Unpack[ChatProviderArguments],
     ) -> None:
-        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter | None)
         super().__init__(base_url=base_url, **settings)
         if max_tokens_parameter is not None:
+            check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter | None)
             self.max_tokens_parameter = max_tokens_parameter
         self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((self.max_tokens_parameter,))}
 

@@ -16,7 +16,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainValidator,
     PrivateAttr,
     model_validator,
 )
@@ -42,7 +41,9 @@ from pytest_chatprompt.text.json_data import (
     freeze,
     invalid,
     json_problems,
+    required,
     unexpected,
+    validated_by,
     without_extensions,
 )
 from pytest_chatprompt.wording import data_place
@@ -69,15 +70,15 @@ def option_readers() -> ModuleType:
 
 _Data = Mapping[str, Any]
 # `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_settings(data))]
+Settings = Annotated[_Data | None, validated_by(lambda data: option_readers().read_settings(data))]
 ToolsOrPath = Annotated[
-    str | tuple[_Data, ...] | None, PlainValidator(lambda data: option_readers().read_tools_or_path(data))
+    str | tuple[_Data, ...] | None, validated_by(lambda data: option_readers().read_tools_or_path(data))
 ]
-ToolChoiceOrWord = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_tool_choice(data))]
-FormatOrPath = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_format_or_path(data))]
+ToolChoiceOrWord = Annotated[str | _Data | None, validated_by(lambda data: option_readers().read_tool_choice(data))]
+FormatOrPath = Annotated[str | _Data | None, validated_by(lambda data: option_readers().read_format_or_path(data))]
 
 
-_RowsOrPath: Final = checked(
+_require_rows_or_path: Final = required(
     "a list of rows or the path of a dataset", lambda value: value is None or isinstance(value, str | list)
 )
 
@@ -211,11 +212,11 @@ class SharedKeys(StrictModel):
     tools: ToolsOrPath = None
     tool_choice: ToolChoiceOrWord = None
     response_format: FormatOrPath = None
-    checks: Annotated[tuple[EvalCheck, ...], BeforeValidator(read_checks)] = ()
+    checks: Annotated[tuple[EvalCheck, ...], validated_by(read_checks)] = ()
     repeat: Repeat | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
-    parametrize: Annotated[StringOrList[Any], BeforeValidator(_RowsOrPath.func)] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_require_rows_or_path)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None
@@ -252,7 +253,7 @@ class EvalCase(SharedKeys):
     id: NonEmptyString
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
-    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()
+    expected_messages: Annotated[tuple[Any, ...], validated_by(read_expected_messages)] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
     input: Any = None
