@@ -13,8 +13,7 @@ from pydantic import Field, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.origin import Origin, YamlSource
-from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
@@ -180,7 +179,7 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time."""
-        item = LoadedCase(case.id, case.tags, case.line, case)
+        item = LoadedCase(case.id, case.tags, node.position.line, case)
         if case.parametrize is None:
             yield item
             return
@@ -201,6 +200,9 @@ class _EvalFileLoader:
                 yield of_row._replace(row=row)
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
+        # Most files have none.
+        from pytest_chatprompt.cases.rows import load_dataset, make_rows, read_nodes  # noqa: PLC0415
+
         if node.position not in self.rows:
             try:
                 if isinstance(parametrize, str):

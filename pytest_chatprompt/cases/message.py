@@ -12,10 +12,10 @@ from pytest_chatprompt.text.json_data import (
     error_at,
     freeze,
     invalid,
+    parsed,
     require_json_mapping,
     to_json_text,
     unexpected,
-    validated_by,
     without_extensions,
 )
 from pytest_chatprompt.text.media_types import MediaKind
@@ -28,7 +28,7 @@ from pytest_chatprompt.text.yaml import Node
 # `raw` is a message that is sent as it is; authors write `type: raw` in place of a role.
 Role = Literal["system", "developer", "user", "assistant", "tool", "raw"]
 ROLES: Final = tuple(role for role in get_args(Role) if role != "raw")
-CacheControl = Annotated[Mapping[str, Any], validated_by(lambda data: freeze(require_json_mapping(data)))]
+CacheControl = Annotated[Mapping[str, Any], parsed(lambda data: freeze(require_json_mapping(data)))]
 Detail = Literal["auto", "low", "high", "original"]
 
 
@@ -201,7 +201,7 @@ class EvalMessage(StrictModel):
     content: Annotated[
         Annotated[str, Tag("<string>")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("<list>")]
-        | Annotated[Mapping[str, Any], validated_by(lambda data: freeze(check_json(data))), Tag("<mapping>")]
+        | Annotated[Mapping[str, Any], parsed(lambda data: freeze(check_json(data))), Tag("<mapping>")]
         | Annotated[None, Tag("<null>")],
         Discriminator(_content_kind),
     ] = None

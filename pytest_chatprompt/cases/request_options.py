@@ -35,9 +35,9 @@ from pytest_chatprompt.text.json_data import (
     error_at,
     freeze,
     invalid,
+    parsed,
     require_json_mapping,
     unexpected,
-    validated_by,
     without_extensions,
 )
 from pytest_chatprompt.wording import did_you_mean
@@ -70,7 +70,7 @@ class RequestSettings(StrictModel):
         Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)] | None
     ) = None
     reasoning_effort: ReasoningEffort | None = None
-    extra_body: Annotated[Mapping[str, Any], validated_by(require_json_mapping)] | None = None
+    extra_body: Annotated[Mapping[str, Any], parsed(require_json_mapping)] | None = None
 
 
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
@@ -159,7 +159,7 @@ class FunctionDefinition(StrictModel):
 
     name: NonEmptyString
     description: str | None = None
-    parameters: Annotated[Mapping[str, Any], validated_by(require_json_mapping)] | None = None
+    parameters: Annotated[Mapping[str, Any], parsed(require_json_mapping)] | None = None
     strict: bool | None = None
 
     @model_validator(mode="before")
@@ -298,7 +298,7 @@ class SchemaDefinition(StrictModel):
     name: NonEmptyString
     description: str | None = None
     # `schema` is a method of pydantic's models.
-    json_schema_: Annotated[Mapping[str, Any], validated_by(require_json_mapping)] = Field(alias="schema")
+    json_schema_: Annotated[Mapping[str, Any], parsed(require_json_mapping)] = Field(alias="schema")
     strict: bool | None = None
 
 
@@ -363,12 +363,12 @@ def read_format_or_path(data: Any) -> Any:
 
 
 class _ToolsFile(BaseModel, defer_build=True):
-    tools: Annotated[tuple[Mapping[str, Any], ...], validated_by(read_tools)]
+    tools: Annotated[tuple[Mapping[str, Any], ...], parsed(read_tools)]
 
 
 class _FormatFile(BaseModel, defer_build=True):
     # An empty YAML file is null, which is not a format.
-    response_format: Annotated[Mapping[str, Any], validated_by(lambda data: read_response_format(data or ""))]
+    response_format: Annotated[Mapping[str, Any], parsed(lambda data: read_response_format(data or ""))]
 
 
 # The files that `tools` and `response_format` may name.
