@@ -13,8 +13,7 @@ from pydantic import Field, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.origin import Origin, TranslatedSource, YamlSource
-from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
@@ -105,7 +104,7 @@ class _EvalFileLoader:
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
         text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
-        source: YamlSource | TranslatedSource = YamlSource(text)
+        source = YamlSource(text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
@@ -114,7 +113,7 @@ class _EvalFileLoader:
             translation = self.translate(source.root, warn)
             if translation is not None:
                 document, rows = translation
-                source = TranslatedSource(document)
+                source = YamlSource(text, document)
         file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -147,7 +146,7 @@ class _EvalFileLoader:
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node, source: YamlSource | TranslatedSource) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -200,7 +199,7 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
-        item = LoadedCase(case.id, case.tags, case.line, case, from_row and from_row.id, from_row)
+        item = LoadedCase(case.id, case.tags, node.position.line, case, (from_row and from_row.id) or None, from_row)
         if case.parametrize is None:
             yield item
             return
@@ -221,6 +220,9 @@ class _EvalFileLoader:
                 yield of_row._replace(row=row)
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
+        # Most files have none.
+        from pytest_chatprompt.cases.rows import load_dataset, make_rows, read_nodes  # noqa: PLC0415
+
         if node.position not in self.rows:
             try:
                 if isinstance(parametrize, str):

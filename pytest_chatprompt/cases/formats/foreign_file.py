@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node
 from pytest_chatprompt.wording import did_you_mean
