@@ -299,7 +299,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     """The `guideline_patterns` of the nearest `.agentv/config.yaml`, up to the root folder; empty for none."""
-    path = find_agentv_file("config.yaml", folder, root)
+    path = find_agentv_file(folder, root, "config.yaml")
     if path is None:
         return ()
     # Few projects have these settings.
