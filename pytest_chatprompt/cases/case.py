@@ -290,7 +290,7 @@ class EvalCase(SharedKeys):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        return None if self._origin is None or self._origin.row is None else self._origin.row.id
+        return None if self._origin is None or self._origin.row is None else self._origin.row.id or None
 
     @property
     def full_id(self) -> str:
