@@ -146,6 +146,8 @@ class _EvalFileLoader:
 
         file = ForeignFile(self.path, self.root, self.shown_path, top, warn)
         translation = translate(file)
+        if translation is not None and not (file.problems or translation.document.find(("evalcases",)).value):
+            file.reject(top, "this file has no cases")
         if file.problems:
             raise EvalFileError(sorted(set(file.problems)))
         return translation

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +20,7 @@ from pytest_chatprompt.cases.rows import READERS, RawRow, Row, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_text
 from pytest_chatprompt.text.json_data import parse_json
-from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
+from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 # The first of each that is there counts.
@@ -32,11 +34,14 @@ _EXECUTION: Final = ("skip_defaults", *_PROVIDERS, *_ASSERTIONS)
 # These change neither what is sent nor what a good answer is: each check of a case has to pass, required or not.
 _SILENT: Final = (
     *("$schema", "id", "name", "description", "category", "version", "author", "tags", "license", "requires", "metric"),
-    *("governance", "metadata", "conversation_id", "suite", "mode", "defaults", "required"),
+    *("governance", "metadata", "conversation_id", "suite", "mode", "required"),
 )
 _RUBRICS: Final = ("value", "criteria", "rubrics", "prompt")
 # These have an effect in AgentV alone, and look like others.
-_INERT: Final = ("extensions", "evaluate_options", "evaluator", "options", "provider", "providers", "prompts")
+_INERT: Final = (
+    *("cache_path", "defaults", "evaluate_options", "evaluator", "extensions", "graders", "options", "prompts"),
+    *("provider", "providers", "workspace"),
+)
 # The checks of the same name; AgentV strips the answer for some of them, so that ours are stricter.
 _SAME: Final = re.compile(r"i?contains(-any|-all)?|regex|is-json|equals|starts-with")
 _INSTEAD: Final = "check answers in the hook pytest_chatprompt_response, or in a fixture that takes eval_response"
@@ -84,42 +89,43 @@ class _Suite:
             is_defined = isinstance(node.value, dict)
             fields = self.file.known_entries(node, "a provider", _NAMES, ()) if is_defined else {}
             named = _first(fields, _NAMES) or node
-            names.append(
-                make_node(_CHAT.sub(r"\1", named.text).replace("openai:responses:", "openai_responses:"), named)
-            )
+            if not named.text or "://" in named.text:
+                self.file.reject(named, "a provider must be a name, or a mapping with a 'label' or an 'id'")
+            name = _CHAT.sub(r"\1", named.text).replace("openai:responses:", "openai_responses:")
+            names.append(make_node(name, named))
         # AgentV's name for the default provider counts as a target only.
         return {"target": names[0]} if len(names) == 1 else {"provider": names} if names else {}
 
     def cases(self) -> Iterator[Node]:
         prompts = list(self.prompts()) if "prompts" in self.top else None
         default = self.document(self.top.get("default_test"))
-        if default is not None:
-            self.default = self.file.known_entries(default, "'default_test'", ("vars", "assert"), _SILENT, _INERT)
+        self.default = self.file.known_entries(default, "'default_test'", ("vars", "assert"), _SILENT, _INERT)
         count = 0
-        for node, row in self.tests():
+        tests = items_of(self.top["tests"])
+        # Each with where it stands, if that is another file.
+        found = (self.read(each, _read_tests) if isinstance(each.value, str) else [(each, None)] for each in tests)
+        for node, row in chain.from_iterable(found):
             test = self.known(node, "a test", _TEST)
             if not isinstance(node.value, dict):
                 continue
-            variables = self.file.entries(self.default.get("vars"), "'vars'") | self.file.entries(
-                test.get("vars"), "'vars'"
-            )
+            levels = (self.default, test)
+            variables = {k: v for each in levels for k, v in self.file.entries(each.get("vars"), "'vars'").items()}
             variables |= {"input": test["input"]} if prompts is not None and "input" in test else {}
             for key, each in variables.items():
                 if prompts and each.value and isinstance(each.value, tuple) and isinstance(each.value[0].value, str):
                     self.file.reject(each, f"AgentV sends a test for each text of {key!r}; write a test for each")
             for label, prompt in [("", test.get("input"))] if prompts is None else prompts:
-                case = self.case(node, test, prompt, _Filler(self.file, variables, prompts is not None))
-                case |= {"id": make_node(test["id"].text + label, test["id"])} if "id" in test else {}
                 self.rows |= {count: row} if row else {}
                 count += 1
-                yield make_node(case, node)
+                yield self.case(node, test, label, prompt, _Filler(self.file, variables, prompts is not None))
 
     def read(self, node: Node, read: Callable[[Path, Path], Iterable[RawRow]]) -> Iterator[tuple[Node, Row]]:
         """What is in the files that a text names, at its place, each with where it stands."""
         name, folder, root = node.text.removeprefix("file://"), self.file.path.parent, self.file.root
         try:
             pattern = f"{name}/*/case.y*ml" if (folder / name).is_dir() else name
-            found = [str(path.relative_to(folder)) for path in sorted(folder.glob(pattern))] if "*" in pattern else []
+            # `Path.glob` raises errors for absolute and for invalid patterns.
+            found = sorted(glob(pattern, root_dir=folder, recursive=True)) if "*" in pattern else []  # noqa: PTH207
             for path in [find_file(each, folder, root).path for each in found or [name]]:
                 for raw in read(path, root):
                     if raw.problem:
@@ -142,14 +148,6 @@ class _Suite:
             return node
         return next((found for found, _ in self.read(node, _read_document)), None)
 
-    def tests(self) -> Iterator[tuple[Node, Row | None]]:
-        """The tests of the file, or of those that it names, each with where it stands if that is another file."""
-        for each in items_of(self.top["tests"]):
-            if isinstance(each.value, str):
-                yield from self.read(each, _read_tests)
-            else:
-                yield each, None
-
     def prompts(self) -> Iterator[tuple[str, Node]]:
         """The prompts, each with what it adds to the id of a test: nothing if it is the only one."""
         node = self.top["prompts"]
@@ -167,8 +165,8 @@ class _Suite:
                 prompt = chat if _is_chat(chat) else prompt
             yield f"__prompt_{label.text}" if len(written) > 1 else "", prompt
 
-    def case(self, place: Node, test: _Nodes, prompt: Node | None, texts: _Filler) -> dict[str, Any]:
-        """The keys of a case but its id."""
+    def case(self, place: Node, test: _Nodes, label: str, prompt: Node | None, texts: _Filler) -> Node:
+        """The case of a test with a prompt."""
         is_alone = "skip_defaults" in test and test["skip_defaults"].value is True
         shared = {} if is_alone else self.top
         sent, files = texts.fill(prompt), texts.fill(test.get("input_files") or shared.get("input_files"))
@@ -179,12 +177,14 @@ class _Suite:
         if "turns" in test:
             self.file.reject(test["turns"], "'turns' cannot be compared: each needs the answers to those before")
         lists = [texts.fill(_first(level, _ASSERTIONS)) for level in (test, {} if is_alone else self.default, shared)]
-        checks = [check for each in lists for check in self.checks(each)]
+        unread: list[Node] = []
+        checks = [check for each in lists for check in self.checks(each, unread)]
         outcome = texts.fill(_first(test, ("criteria", "expected_outcome")))
         if outcome and outcome.text and not any(lists):
             checks = [make_node({"type": "llm_rubric"}, outcome)]
         variables = make_node(texts.variables and {**texts.variables, "vars": texts.variables}, place)
         case = {
+            "id": make_node(test["id"].text + label, test["id"]) if "id" in test else None,
             **self.providers(test),
             "input_messages": [*_messages(texts.fill(shared.get("input"))), *_messages(sent, files)],
             "outcome": outcome,
@@ -192,9 +192,12 @@ class _Suite:
             "checks": checks or None,
             "vars": variables if texts.needs_template else None,
         }
-        return {key: value for key, value in case.items() if value is not None}
+        node = make_node({key: value for key, value in case.items() if value is not None}, place)
+        # What was told already: the key has another text.
+        node.value |= {"evaluators": Entry(place, make_node(unread, place))} if unread else {}
+        return node
 
-    def checks(self, assertions: Node | None) -> Iterator[Node]:
+    def checks(self, assertions: Node | None, unread: list[Node]) -> Iterator[Node]:
         """The checks of a list of assertions; those that are not read grade nothing, which is told once for a type."""
         for each in items_of(assertions):
             if isinstance(each.value, str):
@@ -209,7 +212,8 @@ class _Suite:
             is_negated = kind.startswith("not-") != ("negate" in fields and fields["negate"].value is True)
             found = _ours(kind.removeprefix("not-"), fields)
             if not found or (is_negated and len(found) > 1):
-                self.file.note(written, f"{what} grades nothing here as it is written; {_INSTEAD}")
+                self.file.ignore(written, f"{what} grades nothing here as it is written; {_INSTEAD}")
+                unread.append(each)
                 continue
             self.file.known_entries(each, what, ("type", "negate", *_RUBRICS), _SILENT, fields)
             for name, value in found:
@@ -261,7 +265,7 @@ class _Filler:
                 found = (whole and self.find(whole[1])) or make_node(_REFERENCE.sub(self.in_text, text), node)
                 if self.is_new and passes and found.value != text:
                     return self.fill(found, passes - 1)
-                self.needs_template |= self.is_new and re.search(r"{[{%]", found.text) is not None
+                self.needs_template |= self.is_new and re.search(r"{[{%#]", found.text) is not None
                 return found
         return node
 
@@ -297,7 +301,7 @@ def _messages(node: Node | None, files: Node | None = None) -> list[Any]:
 
 
 def _read_text(path: Path, root: Path) -> Iterator[RawRow]:
-    yield RawRow(Position(1, 1), read_text(path, root).replace("\r\n", "\n"))
+    yield RawRow(Position(1, 1), read_text(path, root).replace("\r\n", "\n").strip())
 
 
 def _read_document(path: Path, root: Path) -> Iterator[RawRow]:
@@ -313,7 +317,7 @@ def _read_tests(path: Path, root: Path) -> Iterator[RawRow]:
             yield RawRow(Position(line, 1), _csv_test(dict(zip(names, values, strict=False)), number))
     elif path.stem == "case":
         for position, values, _ in _read_document(path, root):
-            yield RawRow(position, {"id": path.parent.name, **values})
+            yield RawRow(position, {"id": path.parent.name, **values} if isinstance(values, dict) else values)
     else:
         yield from READERS.get(path.suffix, READERS[".yaml"])(path, root)
 

@@ -37,7 +37,8 @@ class ForeignFile:
         shown_path: the file as messages show it.
         document: the node of its top, a mapping.
         problems: what makes it unusable; a reader goes on, so that all of it is told at once.
-        warn: is called for what is read and has no effect, once for each text.
+        warn: is called for what is read and has no effect, once for each kind.
+        told: the texts of these warnings.
     """
 
     path: Path
@@ -46,7 +47,7 @@ class ForeignFile:
     document: Node
     warn: Callable[[Diagnostic], object]
     problems: list[Diagnostic] = field(default_factory=list)
-    noted: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
 
     def diagnostic(self, node: Node, text: str) -> Diagnostic:
         """Report something at a node."""
@@ -56,10 +57,10 @@ class ForeignFile:
         """Add a problem."""
         self.problems.append(self.diagnostic(node, text))
 
-    def note(self, node: Node, text: str) -> None:
-        """Warn about something at a node, unless it was said elsewhere in the file."""
-        if text not in self.noted:
-            self.noted.add(text)
+    def ignore(self, node: Node, text: str) -> None:
+        """Warn about what has no effect, where it first stands."""
+        if text not in self.told:
+            self.told.add(text)
             self.warn(self.diagnostic(node, text))
 
     def entries(self, node: Node | None, what: str) -> dict[str, Node]:
@@ -86,7 +87,7 @@ class ForeignFile:
                 if hint:
                     self.reject(entry.key, f"unknown key {key!r} of {what}; {hint}")
                 else:
-                    self.note(entry.key, f"{key!r} of {what} has no effect here")
+                    self.ignore(entry.key, f"{key!r} of {what} has no effect here")
         return {key: node for key, node in nodes.items() if key in effective}
 
 

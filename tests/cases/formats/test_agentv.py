@@ -175,7 +175,8 @@ def test_criteria_without_assertions_are_judged(project: Project) -> None:
 )
 def test_an_assertion_that_is_not_read_grades_nothing_and_is_told_once(project: Project, assertion: str) -> None:
     text = f"tests: [{{id: a, input: hi, assertions: [{assertion}]}}, {{id: b, input: hi, assertions: [{assertion}]}}]"
-    assert [checks(each.render()) for each in load(project, text)] == [[], []]
+    first, second = (each.render() for each in load(project, text))
+    assert (checks(first), checks(second), len(first.evaluators)) == ([], [], 1)
     (told,) = warnings(project, text)
     assert "grades nothing here as it is written; check answers in the hook pytest_chatprompt_response" in told
     assert told.startswith("a.yaml:1:")
@@ -210,6 +211,7 @@ tests:
             "2:17: unknown key 'input_fles' of a test; did you mean 'input_files'?",
         ),
         ("[{id: a}]", "2:9: a test must have an 'input', or the file 'prompts'"),
+        ("[]", "1:1: this file has no cases"),
         ("[3]", "2:9: a test must be a mapping, but is the number 3"),
         ("3", "2:8: a test must be a mapping, but is the number 3"),
         ("[{id: a, input: x, vars: 3}]", "2:33: 'vars' must be a mapping, but is the number 3"),
@@ -261,12 +263,12 @@ tests: [{id: a, vars: {x: hi}}]
 
 def test_each_prompt_is_a_case(project: Project) -> None:
     project.write("greet.json", '[{"role": "system", "content": "Greet"}, {"role": "user", "content": "{{ x }}"}]')
-    project.write("long.txt", "Long {{ x }}\r\n")
+    project.write("long.txt", "Long {# short #}{{ x }}\r\n")
     assert {each.id: sent(each.render()) for each in load(project, PROMPTS)} == {
         "a__prompt_prompt-1": [("system", "Greet"), ("user", "hi")],
         "a__prompt_terse": [("user", "Say hi")],
         "a__prompt_chat": [("user", "hi!")],
-        "a__prompt_prompt-4": [("user", "Long hi\n")],
+        "a__prompt_prompt-4": [("user", "Long hi")],
         "a__prompt_prompt-5": [("user", "hi")],
     }
 
@@ -423,3 +425,9 @@ def test_a_test_may_name_its_own(project: Project) -> None:
 def test_an_empty_text_is_not_judged(project: Project) -> None:
     (case,) = load(project, "tests: [{id: a, input: hi, criteria: ''}]")
     assert checks(case.render()) == []
+
+
+@pytest.mark.parametrize("provider", ["{'openai:gpt-x': {label: a}}", "{}", "'file://providers.yaml'"])
+def test_a_provider_without_a_name_is_an_error(project: Project, provider: str) -> None:
+    text = f"providers: [{provider}]\ntests: [{{id: a, input: hi}}]"
+    assert problem(project, text) == "a.yaml:1:13: a provider must be a name, or a mapping with a 'label' or an 'id'"
