@@ -208,7 +208,6 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
-        # A row without an id is the whole case.
         item = LoadedCase(case.id, case.tags, case.line, case, (from_row and from_row.id) or None, from_row)
         if case.parametrize is None:
             yield item

@@ -25,7 +25,7 @@ class Format(NamedTuple):
 # What promptfoo, whose files have `tests` too, has neither at the top of a file nor in a test.
 _AGENTV: Final = frozenset(
     (
-        *("name", "default_test", "evaluate_options", "target", "targets", "execution", "environment", "workspace"),
+        *("name", "default_test", "evaluate_options", "target", "execution", "environment", "workspace"),
         *("id", "input", "input_files", "criteria", "expected_output", "assertions"),
     )
 )

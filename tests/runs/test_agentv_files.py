@@ -1,4 +1,4 @@
-"""Eval files of other tools in whole pytest runs."""
+"""Eval files of AgentV and of Agent Skills in whole pytest runs."""
 
 from __future__ import annotations
 
