@@ -56,7 +56,7 @@ def test_answers_are_graded_by_the_assertions(agentv: Run, server: Server, monke
     monkeypatch.setenv("LOCAL_KEY", "key")
     server.reply = Reply()
     result = agentv("--chatprompt-live", "-W", "default")
-    result.assert_outcomes(failed=1, warnings=1)
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*contains 'Hello': the answer does not contain it*"])
 
 
