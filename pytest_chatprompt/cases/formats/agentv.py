@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from glob import glob
 from itertools import chain
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, Final
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
 from pytest_chatprompt.cases.rows import READERS, RawRow, Row, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_text
+from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_text
 from pytest_chatprompt.text.json_data import parse_json
 from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
@@ -49,6 +50,8 @@ _INSTEAD: Final = "check answers in the hook pytest_chatprompt_response, or in a
 _CHAT: Final = re.compile(r"^(openai:|azure:|anthropic:)(chat:|messages:)")
 _REFERENCE: Final = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
 _ENVIRONMENT: Final = re.compile(r"\$\{\{\s*\w+\s*\}\}|\{\{\s*env\.")
+# In characters, about what a value takes in memory.
+_SIZE_OF_VALUE: Final = 1000
 _Nodes = Mapping[str, Node]
 
 
@@ -182,7 +185,6 @@ class _Suite:
         outcome = texts.fill(_first(test, ("criteria", "expected_outcome")))
         if outcome and outcome.text and not any(lists):
             checks = [make_node({"type": "llm_rubric"}, outcome)]
-        variables = make_node(texts.variables and {**texts.variables, "vars": texts.variables}, place)
         case = {
             "id": make_node(test["id"].text + label, test["id"]) if "id" in test else None,
             **self.providers(test),
@@ -190,7 +192,7 @@ class _Suite:
             "outcome": outcome,
             "expected_output": texts.fill(test.get("expected_output") or texts.variables.get("expected_output")),
             "checks": checks or None,
-            "vars": variables if texts.needs_template else None,
+            "vars": (texts.variables and texts.scope) if texts.needs_template else None,
         }
         node = make_node({key: value for key, value in case.items() if value is not None}, place)
         # What was told already: the key has another text.
@@ -247,11 +249,13 @@ class _Filler:
     variables: _Nodes
     is_new: bool
     needs_template: bool = False
+    size: int = 0
 
     def fill(self, node: Node | None, passes: int = 1) -> Any:
         """A value with its texts filled."""
         if node is None:
             return None
+        self.count(_SIZE_OF_VALUE)
         match node.value:
             case dict() as inner:
                 filled = {key: each._replace(node=self.fill(each.node, passes)) for key, each in inner.items()}
@@ -269,10 +273,16 @@ class _Filler:
                 return found
         return node
 
+    @cached_property
+    def scope(self) -> Node:
+        """What names are looked up in."""
+        return make_node(
+            {"vars": self.variables, **self.variables} if self.is_new else self.variables, self.file.document
+        )
+
     def find(self, name: str) -> Node | None:
         """The value of a variable, or one in it: `person.name`."""
-        scope = {"vars": self.variables, **self.variables} if self.is_new else self.variables
-        entry = make_node(scope, self.file.document).find_entry(tuple(name.split(".")))
+        entry = self.scope.find_entry(tuple(name.split(".")))
         return entry and entry.node
 
     def in_text(self, reference: re.Match[str]) -> str:
@@ -281,7 +291,16 @@ class _Filler:
         if node is None:
             return reference[0]
         data = node.data()
-        return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        self.count(len(text))
+        return text
+
+    def count(self, size: int) -> None:
+        """Stop at variables that put each other out over and over, before they take all memory."""
+        self.size += size
+        if self.size > MAX_BYTES:
+            text = f"the variables of a test put out more than {MAX_BYTES:,} characters"
+            raise EvalFileError([self.file.diagnostic(self.file.document, text)])
 
 
 def _first(nodes: _Nodes, keys: Iterable[str]) -> Node | None:

@@ -431,3 +431,13 @@ def test_an_empty_text_is_not_judged(project: Project) -> None:
 def test_a_provider_without_a_name_is_an_error(project: Project, provider: str) -> None:
     text = f"providers: [{provider}]\ntests: [{{id: a, input: hi}}]"
     assert problem(project, text) == "a.yaml:1:13: a provider must be a name, or a mapping with a 'label' or an 'id'"
+
+
+@pytest.mark.parametrize("of", ["'{}'", "[{}]"])
+def test_variables_that_put_each_other_out_over_and_over_take_no_memory(project: Project, of: str) -> None:
+    """Texts and lists of 2,000 references to 2,000 references: four millions of the last."""
+    references = ["{{ x }}" * 2000, "{{ y }}" * 2000] if of == "'{}'" else ["'{{ x }}'," * 2000, "'{{ y }}'," * 2000]
+    first, second = map(of.format, references)
+    text = f"prompts: [{{messages: [{{role: user, content: {second}}}]}}]\n"
+    text += f"tests: [{{id: a, vars: {{x: {{a: 1}}, y: {first}}}}}]"
+    assert problem(project, text) == "a.yaml:1:1: the variables of a test put out more than 20,971,520 characters"
