@@ -293,7 +293,7 @@ class EvalCase(SharedKeys):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        return None if (origin := self._origin) is None or origin.row is None else origin.row.id
+        return None if (origin := self._origin) is None or origin.row is None else origin.row.id or None
 
     @property
     def full_id(self) -> str:

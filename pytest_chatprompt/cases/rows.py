@@ -113,14 +113,14 @@ def read_json(path: Path, root: Path) -> Iterator[RawRow]:
 
 def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header."""
-    records = _read_records(path, root)
+    records = read_records(path, root)
     names = _variable_names(records[0][1] if records else [])
     for line, values in records[1:]:
         row = dict(zip(names, values, strict=False))
         yield RawRow(Position(line, 1), row, _problem(names, values))
 
 
-def _read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
+def read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
     """Read the records that are not blank, each with the line on which it begins."""
     # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
     text = read_text(path, root, MAX_DATASET_BYTES).replace("\r\n", "\n")
