@@ -25,12 +25,12 @@ class YamlSource:
     """
 
     text: str
-    translated: Node | None = None
+    translated: Any = None
 
     @cached_property
     def root(self) -> Node:
         """The root node of the text's tree; parsed on first use."""
-        return self.translated or parse_yaml(self.text)
+        return parse_yaml(self.text) if self.translated is None else self.translated
 
 
 class Row(NamedTuple):
