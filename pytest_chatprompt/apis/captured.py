@@ -56,6 +56,7 @@ class CapturedRequest(NamedTuple):
         rank: the lower, the more of it the API of the writer can read.
         model: the model that its path or its body names; `""` for none.
         notes: what nobody gets of it, such as its headers.
+        asked_model: the model that the name of the provider says, in place of that; `""` for none.
     """
 
     body: dict[str, Any]
@@ -65,6 +66,7 @@ class CapturedRequest(NamedTuple):
     rank: tuple[float, ...]
     model: str = ""
     notes: tuple[str, ...] = ()
+    asked_model: str = ""
 
     def prepare(self, provider: ChatProvider, request: ProviderRequest) -> PreparedRequest:
         """Prepare it: as it is for the API that got it, converted for any other.
@@ -81,6 +83,7 @@ class CapturedRequest(NamedTuple):
         return prepared._replace(adjustments=(*self.notes, *self.lost, *left_out, *prepared.adjustments))
 
     def _prepare_as_it_is(self, provider: ChatProvider, said: Mapping[str, Any]) -> PreparedRequest:
+        said = {"model": self.asked_model, **said} if self.asked_model else said
         model = {"model": self.model} if self.model else {}
         configured = with_settings(provider, ProviderRequest(settings={**model, **said}))
         body, adjustments = thaw(self.body), self.notes
@@ -122,6 +125,8 @@ def captured_request(case: EvalCase, reader: FileReader, provider_name: str | No
         text = str(error) if isinstance(error, NamedFileError) else f"{case.request}: {error}"
         raise EvalFileError([case_diagnostic(case, text, "request")]) from error
     said = {} if case.settings is None else option_readers().settings_for(provider_name, case.settings)
+    # A variant's name, such as `openai:gpt-5 (strict)`, says a model.
+    captured = captured._replace(asked_model=(provider_name or "").partition(" ")[0].partition(":")[2])
     settings, metadata = {**captured.request.settings, **said}, {**case.metadata, "systemPrompt": ""}
     update = {"captured": captured, "settings": settings, "metadata": metadata, "eval_case_id": case.full_id}
     return captured.request.model_copy(update=update)

@@ -201,6 +201,8 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
     body = {"findings": list(result.findings), "adjustments": list(result.adjustments), **_answers(result)}
     if compared is not None:
         body["before"] = _answers(compared.before) | {"outcome": compared.before.outcome}
+        # Of two versions the change is what the answers come of.
+        body["is_change_first"] = run.ab is not None
     for name, data in _sides(result).items():
         body[name] = {"requests": page_requests(data), "payload": payload(data)}
     if snapshot is not None:

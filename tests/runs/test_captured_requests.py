@@ -331,6 +331,12 @@ evalcases:
     result.stdout.fnmatch_lines(["a.eval.yaml:5:55: case 'said': Anthropic has no setting 'seed'; leave it out, *"])
 
 
+def test_the_model_that_a_providers_name_says_is_sent(run: Run) -> None:
+    captured(run, f'provider: ["openai:gpt-4.1", "openai:gpt-4 (old)", "openai (as it is)"]{TRAFFIC}', a=CHAT).update()
+    models = [run.snapshot(name)["request"]["model"] for name in run.snapshots()]
+    assert sorted(models) == ["gpt-4", "gpt-4.1", "gpt-4o"]
+
+
 LOGGED = {
     "openai": ({"url": "https://api.openai.com/v1/chat/completions", "body": CHAT}, "POST /chat/completions"),
     "as text": ({"url": "https://a.example/v1/chat/completions", "body": json.dumps(CHAT)}, "POST /chat/completions"),
