@@ -131,7 +131,10 @@ _RULES: Final[Mapping[type[BaseModel], Schema]] = {
             },
         ]
     },
-    EvalCase: {"required": ["id"], "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}]},
+    EvalCase: {
+        "required": ["id"],
+        "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}, {"required": ["request"]}],
+    },
 }
 
 

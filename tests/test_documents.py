@@ -301,6 +301,15 @@ def test_the_rows_of_the_page_on_eval_files_are_what_happens(run: Run) -> None:
     assert error.strip() in run("evals", "-k", "openai-louvre").outlines
 
 
+def test_captured_requests_are_named_as_documented(run: Run) -> None:
+    eval_file, *_ = blocks("docs/eval-files.md", "yaml", after="## Captured requests")
+    body = '{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}'
+    run.write({"qa.eval.yaml": eval_file, "captured/1234.json": body})
+    run.update().assert_outcomes(passed=2)
+    assert "traffic[openai-1234]" in PAGES["docs/eval-files.md"]
+    run("qa.eval.yaml::traffic[openai-1234]").assert_outcomes(passed=1)
+
+
 def test_the_table_of_datasets_is_the_table_of_readers() -> None:
     rows = table("docs/eval-files.md", after="| dataset |")
     assert {name for row in rows for name in quoted(row[0])} == set(READERS)
@@ -765,7 +774,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/answers.md", "yaml"): 1,
         ("docs/ci.md", "yaml"): 5,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 7,
+        ("docs/eval-files.md", "yaml"): 8,
         ("docs/eval-files.md", "json"): 1,
         ("docs/formats.md", "yaml"): 1,
         ("docs/grading.md", "yaml"): 4,
@@ -900,7 +909,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 37
+    assert len(keys) == 39
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 

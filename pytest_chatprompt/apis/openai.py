@@ -20,6 +20,7 @@ from pytest_chatprompt.apis.conversation import (
     SentMedia,
     Thought,
     ToolResult,
+    UnreadPart,
     as_items,
     as_mapping,
     as_text,
@@ -465,7 +466,7 @@ def read_chat_part(part: Any) -> Iterable[Part]:
         texts = read_parts(part.get("thinking"), read_chat_part)
         yield Thought("\n".join(map(str, texts)))
     else:
-        yield json_text(part)
+        yield UnreadPart(json_text(part))
 
 
 def _read_file(file: Mapping[str, Any]) -> SentMedia:
@@ -482,5 +483,5 @@ def _read_file(file: Mapping[str, Any]) -> SentMedia:
 def _read_call(call: Any) -> Part:
     function = first_of(as_mapping(call), "function", "custom")
     if not isinstance(function, Mapping):
-        return json_text(call)
+        return UnreadPart(json_text(call))
     return read_call(function.get("name"), first_of(function, "arguments", "input"), as_mapping(call).get("id"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -231,6 +231,9 @@ class SharedKeys(StrictModel):
     target: str | None = None
 
 
+_BESIDE_MESSAGES: Final = ("tools", "tool_choice", "response_format", "guideline_patterns", "system_prompt")
+
+
 class EvalCase(SharedKeys):
     """One case of an eval file, with the file's defaults filled in.
 
@@ -241,7 +244,10 @@ class EvalCase(SharedKeys):
         metadata: the file's metadata, overridden key by key by the case's own; `systemPrompt` is the system prompt.
         guideline_patterns: the globs that make a file a guideline; empty for none.
         tags: the file's tags, then the case's own, each once.
-        input_messages: the messages to send, at least one.
+        input_messages: the messages to send, at least one; empty only beside `request`.
+        request: the path of a captured request, which is sent in place of messages, or a glob of several; `None` for
+            none.
+        api: the provider whose API got the captured request; `None` if its shape tells it.
         expected_messages: a reference answer, never sent: messages, or any other data, frozen.
         input: AgentV's shorthand for `input_messages`: a text, a message, a list of messages, or data to send as JSON.
         expected_output: AgentV's shorthand for `expected_messages`: any data.
@@ -254,6 +260,8 @@ class EvalCase(SharedKeys):
     id: NonEmptyString
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
+    request: NonEmptyString | None = None
+    api: Literal["openai", "openai_responses", "anthropic", "gemini", "bedrock", "mistral"] | None = None
     expected_messages: Annotated[tuple[Any, ...], parsed(read_expected_messages)] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
@@ -266,6 +274,21 @@ class EvalCase(SharedKeys):
     @classmethod
     def _read_mapping(cls, data: Any) -> Any:
         return expand_shorthands(without_extensions(data)) if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _check_request(self) -> Self:
+        if self.request is None:
+            if self.api is not None:
+                text = "'api' says whose a captured request is; write its path as 'request'"
+                raise error_at(("api",), invalid(text))
+            return self
+        for name in ("input_messages", *_BESIDE_MESSAGES):
+            value = getattr(self, name)
+            if value is not None and (value or name != "input_messages"):
+                shown = "metadata.systemPrompt" if name == "system_prompt" else name
+                text = f"a captured request is sent as it is; leave out {shown!r}, or 'request'"
+                raise error_at(tuple(shown.split(".")), invalid(text))
+        return self
 
     @property
     def has_origin(self) -> bool:

@@ -6,18 +6,26 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers, place_of_row
+from pytest_chatprompt.cases.case import (
+    EvalCase,
+    SharedKeys,
+    case_diagnostic,
+    is_valid_tag,
+    option_readers,
+    place_of_row,
+)
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
-from pytest_chatprompt.text.json_data import freeze
+from pytest_chatprompt.text.json_data import FrozenDict, freeze
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
@@ -208,13 +216,13 @@ class _EvalFileLoader:
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
         item = LoadedCase(case.id, case.tags, node.position.line, case, (from_row and from_row.id) or None, from_row)
-        if case.parametrize is None:
+        if case.parametrize is None and "*" not in (case.request or ""):
             yield item
             return
         written = node.find(("parametrize",))
         if written is node or written.value is None:
             written = document.find(("parametrize",))
-        rows = self.load_rows(case.parametrize, written)
+        rows = self.load_files(case) if case.parametrize is None else self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
             diagnostics = [diagnostic._replace(case_id=case.id) for diagnostic in rows.diagnostics]
             yield item._replace(written=EvalFileError(diagnostics))
@@ -226,6 +234,21 @@ class _EvalFileLoader:
                 yield of_row._replace(written=EvalFileError([problem]))
             else:
                 yield of_row._replace(row=row)
+
+    def load_files(self, case: EvalCase) -> list[Row] | EvalFileError:
+        """A row for each captured request, whose `id` is what the stars of its path stand for."""
+        pattern = str(case.request)
+        before, after = pattern.removeprefix("/").partition("*")[0], pattern.rpartition("*")[2]
+        folder = self.root if pattern.startswith("/") else self.path.parent
+        # `Path.glob` finds hidden files too.
+        files = sorted(glob(pattern.removeprefix("/"), root_dir=folder, recursive=True))  # noqa: PTH207
+        rows = []
+        for file in (each.replace("\\", "/") for each in files):
+            stars = file[len(before) : len(file) - len(after)]
+            rows.append(Row(stars or file, file, 0, 0, {"id": stars}))
+        path = pattern[: pattern.index("*")] + "{{ id }}" + after
+        vars(case).update(request=path, vars=case.vars or FrozenDict())
+        return rows or EvalFileError([case_diagnostic(case, f"no file matches {pattern}", "request")])
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
         # Most files have none.

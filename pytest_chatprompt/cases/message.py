@@ -268,7 +268,8 @@ _STAND_INS: Final = {"input_messages": "input", "expected_messages": "expected_o
 
 def expand_shorthands(case: Mapping[str, Any]) -> dict[str, Any]:
     """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
-    expanded = dict(case)
+    # Of a captured request they stand in a file. An empty list would be refused.
+    expanded = {"input_messages": frozenset(), **case} if case.get("request") is not None else dict(case)
     for key, messages_key, role in _SHORTHANDS:
         value = case.get(key)
         if value is None or messages_key in case:

@@ -37,7 +37,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     rendered = case.model_copy(update={"vars": freeze(variables)})
     rendered._origin = case.origin._replace(row=row)
     renderer = _Renderer(rendered, variables)
-    keys = ("outcome", "input_messages", "expected_messages", "checks")
+    keys = ("outcome", "request", "input_messages", "expected_messages", "checks")
     texts = {key: renderer.fill(getattr(case, key), (key,)) for key in keys}
     if case.system_prompt is not None:
         prompt = renderer.render(case.system_prompt, ("metadata", "systemPrompt"))

@@ -47,6 +47,8 @@ class ProviderRequest(BaseModel):
             from a case.
         adjustments: how the chat prompt differs from the messages that the author wrote.
         question_adjustments: those of `adjustments` that apply to the question too.
+        captured: the captured request that the case sends, with the `body` that the API gets which got it before; the
+            other fields have what they can hold of it, for all other APIs. `None` for a case that sends messages.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -64,6 +66,7 @@ class ProviderRequest(BaseModel):
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()
+    captured: Any = Field(default=None, exclude=True, repr=False)
 
 
 def build_request(  # noqa: PLR0913 - what a request is made of
@@ -102,6 +105,8 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     rendered = render_messages(case.input_messages, attachments)
     if all(message.drop_reason for message in rendered):
         text = "nothing to send: no message contains more than white space"
+        if case.request is not None:
+            text = "a captured request is read by the fixture eval_request alone"
         raise EvalFileError([case_diagnostic(case, text, "input_messages")])
     default = DEFAULT_SYSTEM_PROMPT if project_system_prompt is None else project_system_prompt
     conversion = convert(rendered, system_prompt=case.system_prompt, default_system_prompt=default)
