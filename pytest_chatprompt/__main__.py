@@ -159,7 +159,7 @@ def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_chatprompt.cases.formats.convert import convert  # noqa: PLC0415
+    from pytest_chatprompt.cases.convert import convert  # noqa: PLC0415
 
     path = options.file.absolute()
     text = convert(path, Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent, sys.stderr.write)

@@ -52,8 +52,7 @@ from pytest_chatprompt.cases.message import (
     TextPart as TextPart,
     ToolCall as ToolCall,
 )
-from pytest_chatprompt.cases.origin import Origin as Origin, YamlSource as YamlSource
-from pytest_chatprompt.cases.rows import Row as Row
+from pytest_chatprompt.cases.origin import Origin as Origin, Row as Row, YamlSource as YamlSource
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,

@@ -18,7 +18,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
-    PlainValidator,
+    GetPydanticSchema,
     Strict,
     Tag,
     WrapValidator,
@@ -131,7 +131,10 @@ _RULES: Final[Mapping[type[BaseModel], Schema]] = {
             },
         ]
     },
-    EvalCase: {"required": ["id"], "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}]},
+    EvalCase: {
+        "required": ["id"],
+        "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}, {"required": ["request"]}],
+    },
 }
 
 
@@ -273,9 +276,9 @@ _NOT_IN_A_SCHEMA: Final = (
     AfterValidator,
     BeforeValidator,
     Discriminator,
+    GetPydanticSchema,
     KnownNames,
     OtherKeys,
-    PlainValidator,
     Strict,
     Tag,
     WrapValidator,

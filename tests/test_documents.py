@@ -301,6 +301,15 @@ def test_the_rows_of_the_page_on_eval_files_are_what_happens(run: Run) -> None:
     assert error.strip() in run("evals", "-k", "openai-louvre").outlines
 
 
+def test_captured_requests_are_named_as_documented(run: Run) -> None:
+    eval_file, *_ = blocks("docs/eval-files.md", "yaml", after="## Captured requests")
+    body = '{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}'
+    run.write({"qa.eval.yaml": eval_file, "captured/1234.json": body})
+    run.update().assert_outcomes(passed=2)
+    assert "traffic[openai-1234]" in PAGES["docs/eval-files.md"]
+    run("qa.eval.yaml::traffic[openai-1234]").assert_outcomes(passed=1)
+
+
 def test_the_table_of_datasets_is_the_table_of_readers() -> None:
     rows = table("docs/eval-files.md", after="| dataset |")
     assert {name for row in rows for name in quoted(row[0])} == set(READERS)
@@ -320,6 +329,19 @@ def test_the_target_of_the_page_on_eval_files_is_a_provider(run: Run) -> None:
     run.write({".agentv/targets.yaml": targets, "a.eval.yaml": "target: gemini_base" + HELLO})
     run.update().assert_outcomes(passed=1)
     assert run.snapshots() == ["__snapshots__/a.eval/hello[gemini_base].yaml"]
+
+
+def test_the_file_of_agentv_on_the_page_of_formats_runs(run: Run) -> None:
+    _, suite = blocks("docs/formats.md", "yaml")
+    run.write(
+        {
+            "evals/a.eval.yaml": suite,
+            "evals/more/b.yaml": "- {id: more, vars: {input: hi}}\n",
+            ".agentv/providers.yaml": "- {id: openai, label: local, config: {model: gpt-x}}\n",
+        }
+    )
+    run("--snapshot-update", "-W", "default").assert_outcomes(passed=2, warnings=1)
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[local].yaml")["question"] == "Say hello"
 
 
 def test_the_fields_of_targets_are_documented() -> None:
@@ -732,7 +754,7 @@ def test_the_agent_of_the_page_reads_its_answer(tmp_path: Path) -> None:
 
 
 def test_the_file_of_promptfoo_of_the_page_runs_as_it_is(run: Run) -> None:
-    (config,) = blocks("docs/formats.md", "yaml")
+    config, _ = blocks("docs/formats.md", "yaml")
     chat = '[{"role": "system", "content": "Be {{ greeting }}"}, {"role": "user", "content": "{{ name }}"}]'
     conftest = (
         "import pytest\n\n@pytest.fixture\ndef exec_python_chat_py_provider():\n    return lambda request: 'Hi'\n"
@@ -766,9 +788,9 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/answers.md", "yaml"): 1,
         ("docs/ci.md", "yaml"): 5,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 7,
+        ("docs/eval-files.md", "yaml"): 8,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/formats.md", "yaml"): 1,
+        ("docs/formats.md", "yaml"): 2,
         ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
         (LOCK, "yaml"): 1,
@@ -901,7 +923,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 37
+    assert len(keys) == 39
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 

@@ -24,6 +24,7 @@ from pytest_chatprompt.apis.conversation import (
     Part,
     Thought,
     ToolResult,
+    UnreadPart,
     as_items,
     as_mapping,
     as_text,
@@ -347,7 +348,7 @@ def _read_block(block: Any) -> Iterable[Part]:
         case "redacted_thinking":
             yield Thought()
         case _:
-            yield json_text(block)
+            yield UnreadPart(json_text(block))
 
 
 def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
@@ -360,7 +361,7 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
             return as_text(source.get("data"))
         case "content":
             return "\n".join(map(str, read_parts(source.get("content"), _read_block)))
-    return json_text(source)
+    return UnreadPart(json_text(source))
 
 
 # The keywords that the SDK moves: those with a text, and those with other data.

@@ -24,6 +24,7 @@ from pytest_chatprompt.apis.conversation import (
     SentMedia,
     Thought,
     ToolResult,
+    UnreadPart,
     as_items,
     as_mapping,
     as_text,
@@ -475,7 +476,7 @@ def _read_block(block: Any) -> Iterable[Part]:
     elif kind == "reasoningContent":
         yield Thought(as_text(as_mapping(as_mapping(value).get("reasoningText")).get("text")))
     elif kind != "cachePoint":
-        yield json_text(block)
+        yield UnreadPart(json_text(block))
 
 
 def _read_media(kind: str, value: Mapping[str, Any]) -> Part:

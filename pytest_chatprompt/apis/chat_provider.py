@@ -256,6 +256,8 @@ class ChatProvider(VendorAPI):
 
     def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
         """Find what the API will refuse or misread; nothing is sent."""
+        if request.captured is not None:
+            return self.prepare(request).findings
         return with_settings(self, request)._build_body(request)[2]
 
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
@@ -295,6 +297,8 @@ class ChatProvider(VendorAPI):
             PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
         """
+        if request.captured is not None:
+            return request.captured.prepare(self, request)  # type: ignore[no-any-return]
         provider = with_settings(self, request)
         body, adjustments, findings = provider._build_body(request)
         url = provider.base_url + provider.endpoint_path()

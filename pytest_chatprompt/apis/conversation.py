@@ -8,16 +8,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, Place
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
-from pytest_chatprompt.text.media_types import described_size
+from pytest_chatprompt.text.media_types import (
+    decode_base64,
+    described_size,
+    kind_of_media_type,
+    sniff_media_type,
+)
 
 
-class SentMedia(NamedTuple):
+class UnreadPart(str):
+    """JSON text of what is not understood of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentMedia:
     """An image or another file in a turn.
 
     Args:
@@ -25,12 +36,14 @@ class SentMedia(NamedTuple):
         media_type: such as `image/png`; `""` if the request does not say.
         size: in bytes; `None` for one that is not in the request itself.
         source: its URL, id or name; `""` for none.
+        base64: its bytes, as they stand in the request; `""` for one that is not in it.
     """
 
     kind: str
     media_type: str = ""
     size: int | None = None
     source: str = ""
+    base64: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f"{self.size} bytes"
@@ -107,13 +120,13 @@ class Conversation(NamedTuple):
         """All calls, in order."""
         return tuple(call for turn in self.turns for call in turn.tool_calls)
 
-    def as_prompt(self) -> ChatPrompt:
-        """The conversation as messages, for preflight; each has its place as its number.
+    def as_prompt(self, keeps: Callable[[object], bool] = lambda _: True) -> ChatPrompt:
+        """The conversation as messages; each has its place as its number.
 
-        Of media that are in the request, only the size is kept: their content is that many zeros. Gemini's calls need
-        no id: their name is one then.
+        Media of which a snapshot shows only the size are that many zeros. Gemini's calls need no id: their name is one
+        then. What is not to be kept of the texts and media is left out.
         """
-        return tuple(_as_message(turn, number) for number, turn in enumerate(self.turns, start=1))
+        return tuple(_as_message(turn, number, keeps) for number, turn in enumerate(self.turns, start=1))
 
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
@@ -125,25 +138,31 @@ class Conversation(NamedTuple):
         return write_transcript(turns)
 
 
-def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
+def _as_message(turn: ConversationTurn, number: int, keeps: Callable[[object], bool]) -> ChatMessage:
     results = turn.tool_results
-    parts = [part for part in (results[0].parts if results else turn.parts) if isinstance(part, str | SentMedia)]
+    said = filter(keeps, results[0].parts if results else turn.parts)
+    parts = [part for part in said if isinstance(part, str | SentMedia)]
     content: str | tuple[ContentPart, ...] | None = "\n".join(map(str, parts)) if parts else None
     if any(isinstance(part, SentMedia) for part in parts):
-        content = tuple(_as_media(part) if isinstance(part, SentMedia) else part for part in parts)
+        content = tuple(
+            _as_media(part, (number, place)) if isinstance(part, SentMedia) else part
+            for place, part in enumerate(parts, start=1)
+        )
     calls = []
     for call in turn.tool_calls:
         function = FunctionCall.model_construct(name=call.name, arguments=call.arguments)
         calls.append(ToolCall.model_construct(id=call.id or call.name, function=function))
     role: Any = turn.role
     call_id = results[0].call_id or results[0].name or None if results else None
-    return ChatMessage(role, content, turn.name or None, tuple(calls), call_id, number)
+    is_error = any(result.is_error for result in results)
+    return ChatMessage(role, content, turn.name or None, tuple(calls), call_id, number, is_error)
 
 
-def _as_media(media: SentMedia) -> Media:
-    content = None if media.size is None else bytes(media.size)
-    kind: Any = media.kind
-    return Media(kind, media.source, media.media_type, content)
+def _as_media(media: SentMedia, place: Place) -> Media:
+    content = None if media.size is None else decode_base64(media.base64) or bytes(media.size)
+    media_type = sniff_media_type(content or b"") or media.media_type
+    kind: Any = kind_of_media_type(media_type) or media.kind
+    return Media(kind, media.source, media_type, content, place=place)
 
 
 # The words of the APIs for the four roles of a transcript.
@@ -201,7 +220,7 @@ def role_and_parts(
         return default, (as_text(message),)
     role = message.get("role")
     if not isinstance(role, str) or not _ROLE.fullmatch(role):
-        return "unknown", (json_text(message),)
+        return "unknown", (UnreadPart(json_text(message)),)
     return _ROLES.get(role.lower(), role.lower()), read_parts(message.get(key), read)
 
 
@@ -222,6 +241,8 @@ def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Though
 def _as_data(part: Part) -> Any:
     if isinstance(part, str):
         return part
+    if isinstance(part, SentMedia):
+        return {name: getattr(part, name) for name in ("kind", "media_type", "size", "source")}
     parts = {"parts": [_as_data(each) for each in part.parts]} if isinstance(part, ToolResult) else {}
     return part._asdict() | parts
 
@@ -259,14 +280,15 @@ def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
         if "base64" in data[2].lower()
         else len(unquote_to_bytes(content.encode(errors="replace")))
     )
-    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name))
+    digits = content if "base64" in data[2].lower() else ""
+    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name), digits)
 
 
 def read_base64(data: Any, media_type: Any, kind: str = "", name: Any = None) -> SentMedia:
     """A file by its bytes in base64."""
     written = as_text(media_type)
     size = _base64_size(data) if isinstance(data, str) else None
-    return SentMedia(kind or kind_of(written), written, size, as_text(name))
+    return SentMedia(kind or kind_of(written), written, size, as_text(name), data if isinstance(data, str) else "")
 
 
 def kind_of(media_type: str) -> str:

@@ -266,6 +266,8 @@ def _adjustments(prompt: ChatPrompt, vendor: str) -> Iterator[str]:
     for message in prompt:
         if message.role == "system" and has_system:
             yield f"{describe_messages([message])}: merged into the first system message"
+        elif message.role == "system" and message is not prompt[0]:
+            yield f"{describe_messages([message])}: moved to the start"
         has_system = has_system or message.role == "system"
         if message.role == "tool" and message.content is None:
             yield f"{describe_messages([message])}: null sent as an empty result"

@@ -22,6 +22,7 @@ from pytest_chatprompt.apis.conversation import (
     SentMedia,
     Thought,
     ToolResult,
+    UnreadPart,
     as_items,
     as_mapping,
     as_text,
@@ -395,6 +396,9 @@ def _with_camel_case(schema: Any) -> Any:
     return {
         _camel_case(key): {name: _with_camel_case(each) for name, each in value.items()}
         if key in _NAMED and isinstance(value, Mapping)
+        # Google's own types are in capitals.
+        else value.lower()
+        if key == "type" and isinstance(value, str)
         else _with_camel_case(value)
         for key, value in schema.items()
     }
@@ -440,7 +444,7 @@ def _read_part(part: Any) -> Iterable[Part]:
     elif isinstance(response, Mapping):
         yield _read_response(response)
     else:
-        yield json_text(part)
+        yield UnreadPart(json_text(part))
 
 
 def _read_response(response: Mapping[str, Any]) -> ToolResult:

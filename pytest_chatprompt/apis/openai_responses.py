@@ -17,6 +17,7 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     Thought,
     ToolResult,
+    UnreadPart,
     as_items,
     as_mapping,
     as_text,
@@ -239,7 +240,7 @@ class OpenAIResponses(OpenAIErrors, EventsAPI):
         turns = _read_items(sent.get("instructions"), "system")
         if sent.get("prompt") is not None:
             # A prompt that is stored at OpenAI: its text is not in the request.
-            turns.append(ConversationTurn("system", (json_text({"prompt": sent["prompt"]}),)))
+            turns.append(ConversationTurn("system", (UnreadPart(json_text({"prompt": sent["prompt"]})),)))
         return Conversation((*turns, *_read_items(sent.get("input"), "user")))
 
 
@@ -328,7 +329,9 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             joins = is_open
         else:
             # Calls of OpenAI's own tools, and their results.
-            turn = ConversationTurn("tool" if str(kind).endswith("_output") else "assistant", (json_text(item),))
+            turn = ConversationTurn(
+                "tool" if str(kind).endswith("_output") else "assistant", (UnreadPart(json_text(item)),)
+            )
         if joins:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
         else:

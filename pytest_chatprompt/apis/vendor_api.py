@@ -79,12 +79,15 @@ class SettingField(NamedTuple):
     convert: Callable[[Any], Any] | None = None
 
     def put(self, value: Any, body: dict[str, Any]) -> None:
-        """Put a value into a body.
+        """Put a value into a body; `None` removes the one that is there.
 
         Raises:
             PayloadError: the API has no such value.
         """
         *folders, name = self.path
+        if value is None:
+            (value_at(body, folders) or {}).pop(name, None)
+            return
         for folder in folders:
             body = body.setdefault(folder, {})
         body[name] = value if self.convert is None else self.convert(value)

@@ -148,10 +148,12 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
     response = send(request)
     if inspect.isawaitable(response):
         response = _wait_for(response)
-    if isinstance(response, ProviderResponse):
-        return response
     if isinstance(response, str):
-        return ProviderResponse(text=response)
+        response = ProviderResponse(text=response)
+    if isinstance(response, ProviderResponse):
+        captured = None if isinstance(provider, ChatProvider) else request.captured
+        lost = () if captured is None else (*captured.notes, *captured.lost)
+        return response.model_copy(update={"adjustments": (*lost, *response.adjustments)}) if lost else response
     sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
     raise ProviderError(f"{sender} returned {type(response).__name__}, not a ProviderResponse or a str")
 

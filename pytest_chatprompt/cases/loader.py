@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
+from pytest_chatprompt.cases.case import (
+    EvalCase,
+    SharedKeys,
+    case_diagnostic,
+    is_valid_tag,
+    option_readers,
+    place_of_row,
+)
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.origin import Origin, TranslatedSource, YamlSource
-from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
-from pytest_chatprompt.text.json_data import freeze
-from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, FrozenDict, freeze
+from pytest_chatprompt.text.yaml import Node, Position, parse_yaml, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -104,17 +112,17 @@ class _EvalFileLoader:
         self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
-        source: YamlSource | TranslatedSource = YamlSource(text)
+        text, document = read_document(self.path, self.root, _LEVELS)
+        source = YamlSource(text)
+        rows: Mapping[int, Row] = {}
+        if not isinstance(document.value, dict) or "evalcases" not in document.value:
+            translation = translate(self.path, self.root, source.root, warn)
+            if translation is not None:
+                document, rows = translation
+                source = YamlSource(text, document)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
-        rows: Mapping[int, Row] = {}
-        if "evalcases" not in document.value:
-            translation = self.translate(source.root, warn)
-            if translation is not None:
-                document, rows = translation
-                source = TranslatedSource(document)
         file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -123,7 +131,7 @@ class _EvalFileLoader:
             warn(warning)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
-            origin = Origin(self.path, self.shown_path, *node.position, source, index)
+            origin = Origin(self.path, self.shown_path, *node.position, source, index, rows.get(index))
             data = node.data()
             try:
                 case = self.load_case(data, file_keys, origin)
@@ -133,21 +141,10 @@ class _EvalFileLoader:
                 loaded += self.with_rows(case, node, document, rows.get(index))
         return tuple(loaded)
 
-    def translate(self, top: Node, warn: Callable[[Diagnostic], object]) -> Translation | None:
-        """Translate a file of another tool; `None` if it is none."""
-        from pytest_chatprompt.cases.formats.foreign_file import ForeignFile  # noqa: PLC0415 - few projects have any
-        from pytest_chatprompt.cases.formats.table import translate  # noqa: PLC0415
-
-        file = ForeignFile(self.path, self.root, self.shown_path, top, warn)
-        translation = translate(file)
-        if file.problems:
-            raise EvalFileError(sorted(set(file.problems)))
-        return translation
-
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node, source: YamlSource | TranslatedSource) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -200,14 +197,14 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
-        item = LoadedCase(case.id, case.tags, case.line, case, (from_row and from_row.id) or None, from_row)
-        if case.parametrize is None:
+        item = LoadedCase(case.id, case.tags, node.position.line, case, (from_row and from_row.id) or None, from_row)
+        if case.parametrize is None and "*" not in (case.request or ""):
             yield item
             return
         written = node.find(("parametrize",))
         if written is node or written.value is None:
             written = document.find(("parametrize",))
-        rows = self.load_rows(case.parametrize, written)
+        rows = self.load_files(case) if case.parametrize is None else self.load_rows(case.parametrize, written)
         if isinstance(rows, EvalFileError):
             diagnostics = [diagnostic._replace(case_id=case.id) for diagnostic in rows.diagnostics]
             yield item._replace(written=EvalFileError(diagnostics))
@@ -220,7 +217,25 @@ class _EvalFileLoader:
             else:
                 yield of_row._replace(row=row)
 
+    def load_files(self, case: EvalCase) -> list[Row] | EvalFileError:
+        """A row for each captured request, whose `id` is what the stars of its path stand for."""
+        pattern = str(case.request)
+        before, after = pattern.removeprefix("/").partition("*")[0], pattern.rpartition("*")[2]
+        folder = self.root if pattern.startswith("/") else self.path.parent
+        # `Path.glob` finds hidden files too.
+        files = sorted(glob(pattern.removeprefix("/"), root_dir=folder, recursive=True))  # noqa: PTH207
+        rows = []
+        for file in (each.replace("\\", "/") for each in files):
+            stars = file[len(before) : len(file) - len(after)]
+            rows.append(Row(stars or file, file, 0, 0, {"id": stars}))
+        path = pattern[: pattern.index("*")] + "{{ id }}" + after
+        vars(case).update(request=path, vars=case.vars or FrozenDict())
+        return rows or EvalFileError([case_diagnostic(case, f"no file matches {pattern}", "request")])
+
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
+        # Most files have none.
+        from pytest_chatprompt.cases.rows import load_dataset, make_rows, read_nodes  # noqa: PLC0415
+
         if node.position not in self.rows:
             try:
                 if isinstance(parametrize, str):
@@ -238,7 +253,7 @@ class _EvalFileLoader:
     ) -> LoadedCase:
         node = origin.source.root.find(("evalcases", origin.case_index))
         problems = {
-            Diagnostic(self.shown_path, *position, text, data["id"])
+            Diagnostic(self.shown_path, *position, text + place_of_row(origin.row), data["id"])
             for position, text in explain(error, node, EvalCase)
         }
         written = data["tags"] if isinstance(data.get("tags"), list) else ()
@@ -252,6 +267,29 @@ class _EvalFileLoader:
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
         return find_guideline_patterns(self.path.parent, self.root)
+
+
+def read_document(path: Path, root: Path, levels: int = MAX_FILE_DEPTH) -> tuple[str, Node]:
+    """Read the text of an eval file, and its tree down to some levels."""
+    if path.suffix == ".jsonl":
+        # Lines of tests are AgentV's, with a name of theirs.
+        text = json.dumps({"name": path.stem, "tests": path.name})
+        return text, parse_yaml(text)
+    return read_yaml_file(path, root, shown_path(path, root), levels)
+
+
+def translate(path: Path, root: Path, top: Node, warn: Callable[[Diagnostic], object]) -> Translation | None:
+    """Translate the tree of a file of another tool; `None` if it is none."""
+    from pytest_chatprompt.cases.formats import table  # noqa: PLC0415 - few projects have any
+    from pytest_chatprompt.cases.formats.foreign_file import ForeignFile  # noqa: PLC0415
+
+    file = ForeignFile(path, root, shown_path(path, root), top, warn)
+    translation = table.translate(file)
+    if translation is not None and not (file.problems or translation.document.find(("evalcases",)).value):
+        file.reject(top, "this file has no cases")
+    if file.problems:
+        raise EvalFileError(sorted(set(file.problems)))
+    return translation
 
 
 def explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
@@ -299,7 +337,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     """The `guideline_patterns` of the nearest `.agentv/config.yaml`, up to the root folder; empty for none."""
-    path = find_agentv_file("config.yaml", folder, root)
+    path = find_agentv_file(folder, root, "config.yaml")
     if path is None:
         return ()
     # Few projects have these settings.

@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, TextPart
-from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.files import MAX_BYTES
 from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
@@ -37,7 +37,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     rendered = case.model_copy(update={"vars": freeze(variables)})
     rendered._origin = case.origin._replace(row=row)
     renderer = _Renderer(rendered, variables)
-    keys = ("outcome", "input_messages", "expected_messages", "checks")
+    keys = ("outcome", "request", "input_messages", "expected_messages", "checks")
     texts = {key: renderer.fill(getattr(case, key), (key,)) for key in keys}
     if case.system_prompt is not None:
         prompt = renderer.render(case.system_prompt, ("metadata", "systemPrompt"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.cases.case import (
     EvalCase,
@@ -21,12 +21,12 @@ from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
 from pytest_chatprompt.text.files import NamedFileError
-from pytest_chatprompt.text.json_data import FrozenDict
+from pytest_chatprompt.text.json_data import FrozenDict, parsed
 
 _Data = Mapping[str, Any]
-_Settings = Annotated[_Data, PlainValidator(lambda data: option_readers().read_request_settings(data))]
-_Tools = Annotated[tuple[_Data, ...], PlainValidator(lambda data: option_readers().read_tools(data))]
-_ResponseFormat = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_response_format(data))]
+_Settings = Annotated[_Data, parsed(lambda data: option_readers().read_request_settings(data))]
+_Tools = Annotated[tuple[_Data, ...], parsed(lambda data: option_readers().read_tools(data))]
+_ResponseFormat = Annotated[_Data | None, parsed(lambda data: option_readers().read_response_format(data))]
 
 
 class ProviderRequest(BaseModel):
@@ -47,6 +47,8 @@ class ProviderRequest(BaseModel):
             from a case.
         adjustments: how the chat prompt differs from the messages that the author wrote.
         question_adjustments: those of `adjustments` that apply to the question too.
+        captured: the captured request that the case sends, with the `body` that the API gets which got it before; the
+            other fields have what they can hold of it, for all other APIs. `None` for a case that sends messages.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -57,13 +59,14 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: _Settings = Field(default_factory=FrozenDict)
+    settings: _Settings = FrozenDict()
     tools: _Tools = ()
     tool_choice: ToolChoiceOrWord = None
     response_format: _ResponseFormat = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()
+    captured: Any = Field(default=None, exclude=True, repr=False)
 
 
 def build_request(  # noqa: PLR0913 - what a request is made of
@@ -102,6 +105,8 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     rendered = render_messages(case.input_messages, attachments)
     if all(message.drop_reason for message in rendered):
         text = "nothing to send: no message contains more than white space"
+        if case.request is not None:
+            text = "a captured request is read by the fixture eval_request alone"
         raise EvalFileError([case_diagnostic(case, text, "input_messages")])
     default = DEFAULT_SYSTEM_PROMPT if project_system_prompt is None else project_system_prompt
     conversion = convert(rendered, system_prompt=case.system_prompt, default_system_prompt=default)

@@ -63,6 +63,10 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     if isinstance(case.tools, str) and case.tools.isidentifier():
         case = case.model_copy(update={"tools": _tools_named(request, case, case.tools)})
     reader = SharedByRun.of(config).reader
+    if case.request is not None:
+        from pytest_chatprompt.apis.captured import captured_request  # noqa: PLC0415 - few cases send one
+
+        return captured_request(case, reader, provider_name(request))
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 

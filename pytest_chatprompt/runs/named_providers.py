@@ -14,7 +14,7 @@ from pytest_chatprompt.cases.loader import DEFAULT_TARGET
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.text.files import find_agentv_file
+from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Targets:
 
     def file(self, folder: Path) -> TargetsFile | None:
         """The file of targets that counts for the eval files of a folder; an `EvalFileError` if it is invalid."""
-        path = find_agentv_file("targets.yaml", folder, self.config.rootpath)
+        path = find_agentv_file(folder, self.config.rootpath, *TARGETS)
         if path is None:
             return None
         if path not in self._files:

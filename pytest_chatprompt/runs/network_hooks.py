@@ -24,7 +24,6 @@ from pytest_chatprompt.capture.guard import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
 
 
@@ -114,6 +113,8 @@ class NetworkHooks:
         """List what was tried, below the tests that left it behind."""
         if not self.late:
             return
+        from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+
         write_title(terminalreporter, "-", "network access after the end of a test")
         for node_id, attempt in self.late:
             who = f"{node_id}: what it started" if node_id else "between tests: something"

@@ -23,7 +23,6 @@ from pytest_chatprompt.options import (
     snapshot_dirname,
     snapshot_folders_key,
 )
-from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
@@ -341,6 +340,8 @@ class UnusedSnapshots:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report which snapshots are unused, or were removed."""
         if self._lines:
+            from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+
             write_title(terminalreporter, "-", "eval snapshots")
             for line in self._lines:
                 write_line(terminalreporter, line)

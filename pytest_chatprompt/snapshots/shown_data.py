@@ -148,4 +148,6 @@ def _converted(value: Any, root: Path) -> Any:
 def _provider_request_data(request: ProviderRequest, root: Path) -> dict[str, Any]:
     names = sorted(type(request).model_fields, key=lambda name: name != "eval_case_id")
     fields = {"messages" if name == "chat_prompt" else name: getattr(request, name) for name in names}
-    return {name: _converted(value, root) for name, value in fields.items() if value or name == "question"}
+    # A captured request is not data; what it says is in the other fields.
+    shown = {name: value for name, value in fields.items() if name == "question" or (value and name != "captured")}
+    return {name: _converted(value, root) for name, value in shown.items()}

@@ -221,10 +221,10 @@ OTHER_FORMAT = (
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        pytest.param("tests: [{input: hi}]", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="tests"),
+        pytest.param("tests: [{vars: {a: b}}]", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="tests"),
         pytest.param(
             "prompts: [hi]\nscenarios: []",
-            ["1:1: no test of this file sends anything; name prompts, providers and tests"],
+            ["1:1: missing key 'providers' of a promptfoo file; name at least one"],
             id="a file of promptfoo without providers",
         ),
         pytest.param(

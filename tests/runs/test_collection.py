@@ -419,11 +419,15 @@ NEEDED_ONLY_SOMETIMES = [
         "cases.agentv",
         "cases.diagnostics",
         "cases.request_options",
+        "cases.rows",
         "cases.templates",
+        "apis.reply",
         "apis.schema_instance",
         "apis.sending",
         "providers.http.error_replies",
+        "capture.clients.wire",
         "results.records",
+        "reports.terminal",
         "runs.case_results",
     )
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.cases.formats.test_convert import CONFIG
+from tests.cases.test_convert import CONFIG
 from tests.runs.conftest import LIVE_CONFTEST, Run
 from tests.server import CHAT_REPLY, Reply, Server
 

@@ -19,7 +19,7 @@ from itertools import pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
 from pytest_chatprompt.cases.formats.nunjucks import (
     CaseTexts,
     ProblemError,
@@ -29,7 +29,8 @@ from pytest_chatprompt.cases.formats.nunjucks import (
     put_out,
     strip,
 )
-from pytest_chatprompt.cases.rows import Row, read_records
+from pytest_chatprompt.cases.origin import Row
+from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_bytes, read_text
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
@@ -189,7 +190,9 @@ class _Reader:
             for node in filter(None, [_entries(default).get("provider")]):
                 self.file.ignore(node, "'provider' of the default test has no effect here; name it in 'providers'")
         self.read_prompts(top.get("prompts") or make_node("{{prompt}}", document))
-        self.read_providers(_items(top.get("providers") or top.get("targets")))
+        self.read_providers(items_of(top.get("providers") or top.get("targets")))
+        if not top.keys() & {"providers", "targets"}:
+            self.file.reject(document, "missing key 'providers' of a promptfoo file; name at least one")
         repeats = (_entries(top.get(key)).get("repeat") for key in ("commandLineOptions", "evaluateOptions"))
         cases: list[Node] = []
         rows: dict[int, Row] = {}
@@ -204,8 +207,6 @@ class _Reader:
                     if _UNGRADED in case:
                         # It is told at its places, and not as a key that nobody wrote.
                         cases[-1].value[_UNGRADED].key.text = "assert"
-        if not cases and not self.file.problems:
-            self.file.reject(document, "no test of this file sends anything; name prompts, providers and tests")
         translated = {
             "description": top.get("description"),
             "provider": _names(self.providers),
@@ -215,7 +216,9 @@ class _Reader:
             "repeat": next(filter(None, repeats), None),
             "evalcases": cases,
         }
-        return Translation(make_node({key: value for key, value in translated.items() if value}, document), rows)
+        return Translation(
+            make_node({key: value for key, value in translated.items() if value or key == "evalcases"}, document), rows
+        )
 
     def text(self, node: Node) -> str:
         """The text of a node, with the variables of the environment that it names."""
@@ -296,7 +299,7 @@ class _Reader:
         return entry.node
 
     def read_prompts(self, node: Node) -> None:
-        for each in _items(node):
+        for each in items_of(node):
             with self.collecting(each):
                 found = [*self.prompts_of(each)]
                 for prompt in found:
@@ -355,7 +358,7 @@ class _Reader:
         entries = self.known(node, "a provider", "id label config prompts transform", "delay") or {"id": node}
         id_text, label = self.text(entries["id"]), _text(entries, "label")
         if re.match(r"file://.*\.(ya?ml|json)$", id_text):
-            for each in _items(self.included(entries["id"])):
+            for each in items_of(self.included(entries["id"])):
                 yield from self.providers_of(each)
             return
         note = re.sub(r"[()\s]+", " ", label).strip()
@@ -393,12 +396,12 @@ class _Reader:
 
     def tests(self, top: Nodes) -> Iterator[_Test]:
         """The tests of the file, then those of its scenarios."""
-        for each in _items(top.get("tests")):
+        for each in items_of(top.get("tests")):
             yield from self.tests_of(each)
-        for node in _items(top.get("scenarios")):
-            for scenario in map(_entries, _items(self.included(node))):
-                tests = [test for each in _items(scenario.get("tests")) for test in self.tests_of(each)]
-                for data in _items(scenario.get("config")):
+        for node in items_of(top.get("scenarios")):
+            for scenario in map(_entries, items_of(self.included(node))):
+                tests = [test for each in items_of(scenario.get("tests")) for test in self.tests_of(each)]
+                for data in items_of(scenario.get("config")):
                     yield from (test._replace(node=_merged(data, test.node)) for test in tests)
         if "tests" not in top and "scenarios" not in top:
             yield _Test(_mapping({}, self.file.document))
@@ -431,7 +434,7 @@ class _Reader:
         content = self.read(path, node)
         lines = content.split("\n") if path.suffix == ".jsonl" else [content]
         for number, written in enumerate(lines):
-            for each in _items(self.parse("\n" * number + written, path, node)) if written.strip() else ():
+            for each in items_of(self.parse("\n" * number + written, path, node)) if written.strip() else ():
                 row = Row("", shown, each.position.line, each.position.column, {})
                 yield _Test(make_node(self.data(each), node), row)
 
@@ -532,7 +535,7 @@ class _Case:
             raise ProblemError(code, "'transformVars' is code, which is not run; write the values")
         prefix, suffix = (self.reader.text(self.options[key]) if key in self.options else "" for key in _AROUND)
         template = f"{prefix}{self.prompt.text}{suffix}"
-        asserts = _items(self.test.get("assert"))
+        asserts = items_of(self.test.get("assert"))
         messages, checks = self.messages(template), [self.check(each) for each in asserts]
         if not self.texts.keeps_templates:
             # Some may be templates so far.
@@ -662,13 +665,6 @@ def _mapping(nodes: Nodes, place: Node) -> Node:
     return Node(place.mark, {key: Entry(make_node(key, node), node) for key, node in nodes.items()})
 
 
-def _items(node: Node | None) -> tuple[Node, ...]:
-    """The entries of a list, or the one that stands in its place."""
-    if node is None or node.value is None:
-        return ()
-    return node.value if isinstance(node.value, tuple) else (node,)
-
-
 def _text(nodes: Nodes, key: str) -> str:
     return nodes[key].text if key in nodes else ""
 
@@ -680,7 +676,7 @@ def _merged(first: Node, second: Node) -> Node:
     for key in one.keys() & other.keys() & {"vars", "options"}:
         merged[key] = _mapping({**_entries(one[key]), **_entries(other[key])}, other[key])
     has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
-    asserts = (*(_items(one.get("assert")) if has_defaults else ()), *_items(other.get("assert")))
+    asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
     return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
 
 
@@ -689,7 +685,7 @@ def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
     if references is None:
         return named
     chosen: set[int] = set()
-    for node in _items(references):
+    for node in items_of(references):
         prefix = node.text.removesuffix("*") if node.text.endswith("*") else f"{node.text}:"
         found: list[_Named] = [
             each for each in named if any(f"{name}:".startswith(prefix) for name in (each.label, each.id) if name)

@@ -171,7 +171,8 @@ class AgentProvider(ABC):
 
 def left_out(request: ProviderRequest) -> tuple[str, ...]:
     """Describe the options and media of a request that an agent cannot take, for the snapshot's `adjustments`."""
-    texts = [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
+    texts = [] if request.captured is None else [*request.captured.notes, *request.captured.lost]
+    texts += [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
     texts += [
         f"{key} left out, an agent takes none"
         for key in ("tools", "tool_choice", "response_format")

@@ -9,10 +9,8 @@ from typing import Any
 
 import yaml
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile
-from pytest_chatprompt.cases.formats.table import translate
+from pytest_chatprompt.cases.loader import read_document, translate
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.yaml import read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 
@@ -38,14 +36,11 @@ def convert(path: Path, root: Path, tell: Callable[[str], object]) -> str:
     def warn(diagnostic: Diagnostic) -> None:
         tell(f"{diagnostic}\n")
 
-    shown = shown_path(path, root)
-    text, document = read_yaml_file(path, root, shown)
-    file = ForeignFile(path, root, shown, document, warn)
-    translation = translate(file) if isinstance(document.value, dict) and "evalcases" not in document.value else None
-    if file.problems:
-        raise EvalFileError(sorted(set(file.problems)))
+    text, document = read_document(path, root)
+    translation = None if document.find_entry(("evalcases",)) else translate(path, root, document, warn)
     if translation is None:
-        raise EvalFileError([Diagnostic(shown, 1, 1, "this is no file of another tool; there is nothing to convert")])
+        problem = "this is no file of another tool; there is nothing to convert"
+        raise EvalFileError([Diagnostic(shown_path(path, root), 1, 1, problem)])
     # The keys that nobody sees otherwise are the cases' own.
     cases = translation.document.find(("evalcases",)).value
     written = iter(yaml.dump(_shared(translation.document.data()), Dumper=_Dumper, **_STYLE).split("\n"))
