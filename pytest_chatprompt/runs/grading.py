@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ import pytest
 from pytest_chatprompt.errors import (
     BudgetError,
     ChatPromptError,
-    EvalFileWarning,
     ProviderError,
     RequestCancelledError,
 )
@@ -65,7 +63,6 @@ class Grading:
         __tracebackhide__ = True
         self.item.grading = self
         try:
-            self._warn_of_ungraded()
             self.grade()
         except ENDED_EARLY:
             # Nobody skips a case that has failed already.
@@ -133,13 +130,6 @@ class Grading:
         live = self.answers.get(number)
         self.votes[number] = self.sent.votes_on(number, response, None if live is None else live.recording)
         return self.votes[number]
-
-    def _warn_of_ungraded(self) -> None:
-        """Say that graders of another tool, which its file has for this answer, do not grade it here."""
-        graders = self.case.evaluators if isinstance(self.case.evaluators, list | tuple) else ()
-        types = dict.fromkeys(str(each["type"]) for each in graders if isinstance(each, Mapping) and "type" in each)
-        if types:
-            self.item.warn(EvalFileWarning(f"nothing here grades the answer by {', '.join(types)}"))
 
     def set_up_fixtures(self) -> None:
         """Set up the project's fixtures that use the answer."""

@@ -11,7 +11,7 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT
-from pytest_chatprompt.errors import CaptureError, SnapshotError
+from pytest_chatprompt.errors import CaptureError, EvalFileWarning, SnapshotError
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import notes_of
 from pytest_chatprompt.runs.shared import refuse_secret
@@ -236,6 +236,7 @@ class CaseRun:
         if not (self.options.live or self.options.replay):
             # The response is a placeholder: there is nothing to check.
             return
+        self._warn_of_ungraded()
         from pytest_chatprompt.runs.grading import Grading  # noqa: PLC0415
 
         kind = Grading
@@ -249,6 +250,13 @@ class CaseRun:
             kind = RepeatedGrading
         redactor = self.api.redactor
         kind(self.request, self.case, self.provider_request, self.checks, self._case_answers(), redactor).run()
+
+    def _warn_of_ungraded(self) -> None:
+        """Say that graders of another tool, which its file has for this answer, do not grade it here."""
+        graders = self.case.evaluators if isinstance(self.case.evaluators, list | tuple) else ()
+        types = dict.fromkeys(str(each["type"]) for each in graders if isinstance(each, dict) and "type" in each)
+        if types:
+            self.item.warn(EvalFileWarning(f"nothing here grades the answer by {', '.join(types)}"))
 
     def _case_answers(self) -> CaseAnswers:
         """Those that the item has waited for; else they are got now."""
