@@ -47,6 +47,11 @@ tests:
         text
 """,
     },
+    "texts that end with their file": {
+        "promptfooconfig.yaml": _PROVIDER
+        + "prompts:\n- file://c.yaml\n- |\n  - role: user\n    content: |\n      in it\n- |\n  last",
+        "c.yaml": "- role: user\n  content: |\n    in a file",
+    },
     "nunjucks": {
         "promptfooconfig.yaml": _PROVIDER
         + """

@@ -179,6 +179,9 @@ class _Reader:
             self.file.reject(place, f"this has {error}")
 
     def translate(self) -> Translation:
+        text = read_text(self.file.path, self.file.root)
+        if not text.endswith("\n"):
+            self.file.document = _parsed(text)
         document = self.file.document
         for key in _REFUSED.keys() & document.value.keys():
             self.file.reject(document.value[key].key, f"{key!r} {_REFUSED[key]}")
@@ -273,7 +276,7 @@ class _Reader:
     def parse(self, text: str, path: Path, node: Node) -> Node:
         """The tree of a YAML or JSON file."""
         try:
-            return parse_yaml(text)
+            return _parsed(text)
         except YamlError as error:
             (position, reason), *_ = error.problems
             raise ProblemError(node, f"{self.shown(path)}:{position.line}:{position.column}: {reason}") from None
@@ -337,7 +340,7 @@ class _Reader:
         if path.suffix in (".yaml", ".yml"):
             # What is no YAML is a text.
             with suppress(YamlError):
-                return [dump(self.data(parse_yaml(content)))]
+                return [dump(self.data(_parsed(content)))]
         return [content]
 
     def read_providers(self, nodes: tuple[Node, ...]) -> None:
@@ -578,7 +581,7 @@ class _Case:
 
     def yaml_messages(self, text: str) -> Any:
         try:
-            return self.reader.data(parse_yaml(text))
+            return self.reader.data(_parsed(text))
         except YamlError as error:
             raise ProblemError(self.prompt.node, f"this prompt, filled in, is not valid YAML: {error}") from None
 
@@ -654,6 +657,11 @@ class _Case:
         if kind in _OF_TEXT and not isinstance(data, dict | list):
             return {"value": self.texts.write(put_out(data), value, self.texts.variables)}
         return None
+
+
+def _parsed(text: str) -> Node:
+    """The tree of a YAML text, which js-yaml ends with a line break before it reads it."""
+    return parse_yaml(text if text.endswith("\n") else f"{text}\n")
 
 
 def _entries(node: Node | None) -> Nodes:

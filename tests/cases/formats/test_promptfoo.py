@@ -302,6 +302,22 @@ tests: [{vars: {role: user, text: 'a "b" \ c'}}]
     ]
 
 
+def test_a_text_that_ends_with_its_file_ends_with_a_line_break_as_in_js_yaml(tmp_path: Path) -> None:
+    chat = "- role: user\n  content: |\n    in a file"
+    assert sent(
+        tmp_path,
+        HEAD
+        + "prompts:\n- file://c.yaml\n- |\n  {}\n- |\n  last".format(
+            chat.replace("\n", "\n  ").replace("a file", "it")
+        ),
+        c_yaml=chat,
+    ) == [
+        "in a file\n",
+        "in it\n",
+        "last\n",
+    ]
+
+
 def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     parts = [
