@@ -212,3 +212,36 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
 def test_every_api_of_conversations_says_what_its_model_reads() -> None:
     silent = [name for name in API_NAMES if not get_api(name).prompt_keys]
     assert silent == []
+
+
+ARGUMENTS = {"type": "object", "properties": {"city": {"type": "string", "description": "Which."}, "type": {}}}
+
+
+def with_arguments(body: dict[str, Any], **arguments: Any) -> None:
+    parameters = {**ARGUMENTS, "properties": {**ARGUMENTS["properties"], **arguments}}
+    body["tools"][1]["function"].update(parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "characters"),
+    [
+        pytest.param(lambda body: body["messages"][0].update(content="Be long."), 47, id="within a text"),
+        pytest.param(lambda body: body["messages"][0].update(content="Brief."), 45, id="from its first letters on"),
+        pytest.param(lambda body: body["messages"][0].update(role="user"), 44, id="a role is no text"),
+        pytest.param(lambda body: body["messages"][1].update(content="hi you", name="x"), 53, id="a key before a text"),
+        pytest.param(
+            lambda body: body["messages"].insert(0, {"role": "user", "content": "Be"}), 44, id="a turn before"
+        ),
+        pytest.param(lambda body: body["tools"].pop(), 15, id="a tool less"),
+        pytest.param(lambda body: body.update(model="n"), 0, id="another model"),
+        pytest.param(lambda body: with_arguments(body, unit={"description": "In which."}), 44, id="an argument more"),
+    ],
+)
+def test_the_characters_up_to_the_first_difference_are_counted(change: Change, characters: int) -> None:
+    body = copy.deepcopy(CHAT)
+    with_arguments(body)
+    sent = copy.deepcopy(body)
+    change(sent)
+    broken = find_break(*(SentRequest("POST /v1/chat/completions", each) for each in (body, sent)))
+    assert broken is not None
+    assert broken[1] == characters
