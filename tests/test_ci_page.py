@@ -210,8 +210,7 @@ def test_the_hooks_of_the_page_are_offered() -> None:
     assert re.findall(r"^\| `(chatprompt-[\w-]+)` \|", PAGE, re.MULTILINE) == offered
 
 
-def test_the_schema_that_the_page_compares_is_printed_alone(tmp_path: Path) -> None:
-    assert PAGE.count(f"{PYTEST}--chatprompt-schema") == 2
+def test_the_schema_is_printed_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--chatprompt-schema"]
     printed = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
     assert json.loads(printed)["type"] == "object"

@@ -736,7 +736,6 @@ def test_no_snippet_is_without_a_test() -> None:
     assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
         "README.md": 3,
         "docs/agents.md": 2,
-        "docs/answers.md": 1,
         "docs/eval-files.md": 3,
         "docs/grading.md": 3,
         "docs/live.md": 1,

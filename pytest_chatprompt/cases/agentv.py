@@ -138,17 +138,17 @@ _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 @dataclass(frozen=True)
 class Target:
-    """A target of AgentV: a provider under a name, with settings of its own."""
+    """A provider under a name, with settings of its own: a target of AgentV, or a variant, which has no `place`."""
 
     name: str
     place: str
     provider: str
     settings: Mapping[str, Any]
-    api_key: str | None
-    endpoint: str | None
-    api_version: str | None
     agent: Mapping[str, Any]
-    ineffective: tuple[Diagnostic, ...]
+    api_key: str | None = None
+    endpoint: str | None = None
+    api_version: str | None = None
+    ineffective: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,10 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
         f"{shown}:{node.position.line}:{node.position.column}",
         provider,
         {} if provider in AGENTS else settings,
+        given if provider in AGENTS else {},
         values.api_key,
         values.endpoint,
         values.api_version,
-        given if provider in AGENTS else {},
         tuple(ineffective),
     )
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.origin import Origin, YamlSource
+from pytest_chatprompt.cases.origin import Origin, TranslatedSource, YamlSource
 from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.cases.formats.foreign_file import Translation
 
 # AgentV's name for the default provider.
 DEFAULT_TARGET: Final = "default"
@@ -102,10 +105,16 @@ class _EvalFileLoader:
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
         text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
-        source = YamlSource(text)
+        source: YamlSource | TranslatedSource = YamlSource(text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
+        rows: Mapping[int, Row] = {}
+        if "evalcases" not in document.value:
+            translation = self.translate(source.root, warn)
+            if translation is not None:
+                document, rows = translation
+                source = TranslatedSource(document)
         file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -121,13 +130,24 @@ class _EvalFileLoader:
             except ValidationError as error:
                 loaded.append(self.invalid_case(error, origin, data, file_keys))
             else:
-                loaded += self.with_rows(case, node, document)
+                loaded += self.with_rows(case, node, document, rows.get(index))
         return tuple(loaded)
+
+    def translate(self, top: Node, warn: Callable[[Diagnostic], object]) -> Translation | None:
+        """Translate a file of another tool; `None` if it is none."""
+        from pytest_chatprompt.cases.formats.foreign_file import ForeignFile  # noqa: PLC0415 - few projects have any
+        from pytest_chatprompt.cases.formats.table import translate  # noqa: PLC0415
+
+        file = ForeignFile(self.path, self.root, self.shown_path, top, warn)
+        translation = translate(file)
+        if file.problems:
+            raise EvalFileError(sorted(set(file.problems)))
+        return translation
 
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource | TranslatedSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -178,9 +198,9 @@ class _EvalFileLoader:
         case._origin = origin
         return case
 
-    def with_rows(self, case: EvalCase, node: Node, document: Node) -> Iterator[LoadedCase]:
-        """A valid case: once for each of its rows, or a single time."""
-        item = LoadedCase(case.id, case.tags, case.line, case)
+    def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
+        """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
+        item = LoadedCase(case.id, case.tags, case.line, case, from_row and from_row.id, from_row)
         if case.parametrize is None:
             yield item
             return

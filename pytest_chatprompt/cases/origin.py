@@ -32,6 +32,13 @@ class YamlSource:
         return parse_yaml(self.text)
 
 
+class TranslatedSource(NamedTuple):
+    """The tree of a file of another tool, translated into our own format; it has no text of that."""
+
+    root: Node
+    text: str = ""
+
+
 class Origin(NamedTuple):
     """The file and the position that a case was read from.
 
@@ -51,7 +58,7 @@ class Origin(NamedTuple):
     # Two numbers instead of a `Position`: each case then keeps one object less for the garbage collector to visit.
     line: int
     column: int
-    source: YamlSource
+    source: YamlSource | TranslatedSource
     case_index: int
     row: Row | None = None
 

@@ -134,7 +134,7 @@ class EvalFile(pytest.Module):
             or find_agentv_file("targets.yaml", self.path.parent, self.config.rootpath) is None
         ):
             return
-        from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+        from pytest_chatprompt.runs.named_providers import Targets  # noqa: PLC0415 - few projects have targets
 
         default = Targets.of(self.config).describe_default(self.path.parent, options.default_provider)
         if default:
@@ -149,7 +149,7 @@ class EvalFile(pytest.Module):
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
         if not self._has_fixture(f"{name}_provider"):
-            from pytest_chatprompt.runs.agentv_providers import Targets  # noqa: PLC0415 - few projects have targets
+            from pytest_chatprompt.runs.named_providers import Targets  # noqa: PLC0415 - few projects have targets
 
             # Each case that asks for an invalid one reports it.
             with suppress(EvalFileError):

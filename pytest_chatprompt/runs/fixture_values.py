@@ -5,7 +5,6 @@ A test or a conftest may return an `EvalCase` made in code from `eval_case`.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
-_SUFFIX: Final = "_provider"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
@@ -75,25 +73,22 @@ def provider_name(request: pytest.FixtureRequest) -> str:
 
 
 def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
-    """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
+    """The provider of a name: the fixture `<name>_provider`, a variant of one, or a target of AgentV."""
     __tracebackhide__ = True
     plain = getattr(request.node.parent, "plain_providers", ())
     if name in plain and not request.config.getoption("setupshow", False):
         # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
         return built_in_provider(request.config, name)
-    fixture_name = f"{name}{_SUFFIX}"
-    try:
-        provider: Provider = request.getfixturevalue(fixture_name)
+    from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_fixture  # noqa: PLC0415
+
+    provider = value_of_fixture(request, name)
+    if provider is not None:
         return provider
-    except pytest.FixtureLookupError as error:
-        if error.argname != fixture_name:
-            raise
-    from pytest_chatprompt.runs.agentv_providers import provider_of_target  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     # Its hooks show an error as text, also if this test is the first that needs them.
     EvalSession.get(request.config)
-    return provider_of_target(request, name, existing_providers(request))
+    return provider_of_target(request, name)
 
 
 def built_in_provider(config: pytest.Config, name: str) -> Provider:
@@ -104,19 +99,6 @@ def built_in_provider(config: pytest.Config, name: str) -> Provider:
 
         providers[name] = get_provider(name)()
     return providers[name]
-
-
-def existing_providers(request: pytest.FixtureRequest) -> set[str]:
-    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
-    listed = None
-    try:
-        # There is no such fixture.
-        request.getfixturevalue(_SUFFIX)
-    except pytest.FixtureLookupError as error:
-        # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
-        listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
-    names = re.split(r",\s*", listed[1]) if listed else []
-    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}
 
 
 def _provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
@@ -179,16 +161,17 @@ def _check_setting_names(
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
+    from pytest_chatprompt.runs.named_providers import existing_providers, provider_of_variant  # noqa: PLC0415
 
     names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
-    unknown = sorted(names - {*known})
+    unknown = sorted(name for name in names if provider_of_variant(name) not in known)
     if unknown:
         raise EvalFileError(
             case_diagnostic(
                 case,
                 f"settings for an unknown provider {name!r}; "
-                + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
+                + (did_you_mean(provider_of_variant(name), known) or f"the providers are {', '.join(known)}"),
                 "settings",
                 name,
             )

@@ -1,8 +1,9 @@
-"""Targets of AgentV: the provider that a target's name stands for, if no fixture has that name."""
+"""Names that stand for the provider of a fixture: variants of it such as `openai:gpt-5`, and targets of AgentV."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,31 @@ from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from pytest_chatprompt.cases.agentv import Target, TargetsFile
     from pytest_chatprompt.providers.response import Provider
+
+
+def value_of_fixture(request: pytest.FixtureRequest, name: str) -> Provider | None:
+    """The provider that the fixture `<name>_provider` gives; `None` if there is no such fixture."""
+    __tracebackhide__ = True
+    fixture_name = f"{name}_provider"
+    try:
+        provider: Provider = request.getfixturevalue(fixture_name)
+        return provider
+    except pytest.FixtureLookupError as error:
+        if error.argname != fixture_name:
+            raise
+    return None
+
+
+# A model, a note that tells two variants apart, or both: `openai:gpt-5`, `openai (strict)`, `openai:gpt-5 (strict)`.
+_VARIANT: Final = re.compile(r"([^\s:()]+)(?::(\S+))?( \([^()]+\))?")
+
+
+def provider_of_variant(name: str) -> str:
+    """The name of the provider of which a name is a variant; the name itself if it is none."""
+    match = _VARIANT.fullmatch(name)
+    return match[1] if match is not None else name
 
 
 @dataclass(eq=False)
@@ -50,10 +72,10 @@ class Targets:
         return self._files[path]
 
     def find(self, name: str, folder: Path) -> Target | None:
-        """The target of a name; `None` if there is none; an `EvalFileError` if the file or this target is invalid."""
+        """The target of a name, or a variant; `None` for neither; an `EvalFileError` if the file or it is invalid."""
         file = self.file(folder)
         if file is None or name not in file.nodes:
-            return None
+            return _variant(name)
         key = (file.shown_path, name)
         if key not in self._known:
             self._known[key] = file.read(name)
@@ -83,7 +105,7 @@ class Targets:
 
         Working folders are relative to `folder`, that of the eval file.
         """
-        key = (target.place, id(provider), folder)
+        key = (target.place or target.name, id(provider), folder)
         if key not in self._configured:
             configured = _configured(provider, target, folder, is_live=self.config.stash[options_key].live)
             self._configured[key] = (provider, configured)
@@ -93,30 +115,58 @@ class Targets:
 _key: Final = pytest.StashKey[Targets]()
 
 
-def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:
+def _variant(name: str) -> Target | None:
+    """The variant that a name stands for; `None` for none."""
+    match = _VARIANT.fullmatch(name)
+    if match is None or match[1] == name:
+        return None
+    from pytest_chatprompt.cases.agentv import Target  # noqa: PLC0415 - few names are variants
+
+    model = {"model": match[2]} if match[2] else {}
+    return Target(name, place="", provider=match[1], settings=model, agent=model)
+
+
+def existing_providers(request: pytest.FixtureRequest) -> set[str]:
+    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    listed = None
+    try:
+        # There is no such fixture.
+        request.getfixturevalue("_provider")
+    except pytest.FixtureLookupError as error:
+        # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
+        listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
+    names = re.split(r",\s*", listed[1]) if listed else []
+    return {name.removesuffix("_provider") for name in names if name.endswith("_provider")} - {"eval"}
+
+
+def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a target, or the error that there is neither a provider nor a target of a name."""
     __tracebackhide__ = True
     targets, folder = Targets.of(request.config), request.node.path.parent
     target = targets.find(name, folder)
-    if target is None:
-        file, options = targets.file(folder), targets.config.stash[options_key]
-        suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
-        origin = " (from --chatprompt-provider)" if name == options.provider else ""
-        no_target = "" if file is None else f", and no such target in {file.shown_path}"
-        raise UnknownProviderError(
-            f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of "
-            f"{', '.join(sorted(available))}{no_target}" + (f"; {suggestion}" if suggestion else "")
-        )
-    if "command" in target.agent:
+    if target is not None and "command" in target.agent:
         from pytest_chatprompt.providers.agents.cli import CLIProvider  # noqa: PLC0415
 
         return targets.configure(CLIProvider(target.agent["command"]), target, folder)
-    if target.provider not in available:
+    provider = None if target is None else value_of_fixture(request, target.provider)
+    if target is not None and provider is not None:
+        return targets.configure(provider, target, folder)
+    available = existing_providers(request)
+    names = ", ".join(sorted(available))
+    if target is not None and target.place:
         raise UnknownProviderError(
             f"the target {name!r} ({target.place}) has the provider {target.provider!r}, which has no fixture; write a "
-            f"fixture '{name}_provider' for the target, or change its provider to one of {', '.join(sorted(available))}"
+            f"fixture '{name}_provider' for the target, or change its provider to one of {names}"
         )
-    return targets.configure(request.getfixturevalue(f"{target.provider}_provider"), target, folder)
+    file = targets.file(folder)
+    origin = " (from --chatprompt-provider)" if name == targets.config.stash[options_key].provider else ""
+    name = provider_of_variant(name)
+    suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
+    no_target = "" if file is None else f", and no such target in {file.shown_path}"
+    raise UnknownProviderError(
+        f"unknown provider {name!r}{origin}: there is no fixture '{name}_provider', only those of {names}{no_target}"
+        + (f"; {suggestion}" if suggestion else "")
+    )
 
 
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
@@ -143,6 +193,11 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
         except ValueError as error:
             raise ProviderError(f"the target {target.name!r} ({target.place}): {error}") from None
     if not isinstance(provider, AgentProvider):
+        if not target.place and target.agent:
+            raise UnknownProviderError(
+                f"{target.name!r} names a model, but '{target.provider}_provider' is no chat provider or agent, and "
+                "takes none; set the model in the fixture"
+            )
         return provider
     cwd = resolve(target.agent.get("cwd"))
     return agent_variant(provider, {**target.agent, "cwd": None if cwd is None else folder / cwd})

@@ -1,0 +1,86 @@
+"""A file of another tool while it is read, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.text.yaml import Entry, Node
+from pytest_chatprompt.wording import did_you_mean
+
+
+class Translation(NamedTuple):
+    """A file in our own format.
+
+    Args:
+        document: its tree, with `evalcases`.
+        rows: the rows that cases come from which stand in another file, by the 0-based index of the case.
+    """
+
+    document: Node
+    rows: Mapping[int, Row] = {}
+
+
+@dataclass(eq=False)
+class ForeignFile:
+    """A file of another tool while it is read.
+
+    Attributes:
+        path: the file, absolute.
+        root: pytest's root folder.
+        shown_path: the file as messages show it.
+        document: the node of its top, a mapping.
+        problems: what makes it unusable; a reader goes on, so that all of it is told at once.
+        warn: is called for what is read and has no effect, once for each kind.
+    """
+
+    path: Path
+    root: Path
+    shown_path: str
+    document: Node
+    warn: Callable[[Diagnostic], object]
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def diagnostic(self, node: Node, text: str) -> Diagnostic:
+        """Report something at a node."""
+        return Diagnostic(self.shown_path, *node.position, text)
+
+    def reject(self, node: Node, text: str) -> None:
+        """Add a problem."""
+        self.problems.append(self.diagnostic(node, text))
+
+    def known_entries(self, mapping: Node, what: str, effective: Collection[str], ignored: Collection[str]) -> Any:
+        """The entries of a mapping that have an effect, by key; the others are warned about, or are problems.
+
+        A key that is near one of those known is a mistake; any other is warned about, as it may come from a version
+        of the tool that is not known here. Only what is in neither collection is told.
+        """
+        for key, entry in mapping.value.items():
+            if key not in effective and key not in ignored and not key.startswith("x-"):
+                hint = did_you_mean(key, (*effective, *ignored))
+                if hint:
+                    self.reject(entry.key, f"unknown key {key!r} of {what}; {hint}")
+                else:
+                    self.warn(self.diagnostic(entry.key, f"{key!r} of {what} has no effect here"))
+        return {key: entry.node for key, entry in mapping.value.items() if key in effective}
+
+
+def make_node(value: Any, place: Node) -> Node:
+    """Make a node of data at the place of another one; nodes within it keep their own."""
+    match value:
+        case Node():
+            return value
+        case Mapping():
+            return Node(
+                place.mark,
+                {key: Entry(make_node(key, place), make_node(inner, place)) for key, inner in value.items()},
+            )
+        case str():
+            return Node(place.mark, value, value)
+        case Sequence():
+            return Node(place.mark, tuple(make_node(inner, place) for inner in value))
+    return Node(place.mark, value, str(value))

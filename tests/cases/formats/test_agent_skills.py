@@ -1,0 +1,74 @@
+"""The tests of Agent Skills, `evals.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.cases.loader import LoadedCase, load_eval_file
+from pytest_chatprompt.errors import EvalFileError
+
+
+def _load(folder: Path, evals: list[Any], **top: Any) -> tuple[LoadedCase, ...]:
+    path = folder / "evals.json"
+    path.write_text(json.dumps({"skill_name": "csv", "evals": evals, **top}, indent=1), encoding="utf-8")
+    return load_eval_file(path, folder)
+
+
+def test_an_eval_is_a_case_that_sends_its_prompt_and_its_files(tmp_path: Path) -> None:
+    eval_ = {
+        "id": 1,
+        "prompt": "Find the best {{month}}",
+        "expected_output": "November",
+        "files": ["files/sales.csv"],
+        "assertions": ["It says November"],
+    }
+    (loaded,) = _load(tmp_path, [eval_])
+    case = loaded.render()
+    assert (case.id, case.outcome, loaded.line) == ("1", "November", 4)
+    (message,) = case.input_messages
+    assert [part.model_dump(exclude_none=True) for part in message.parts] == [
+        {"type": "text", "value": "Find the best {{month}}"},
+        {"type": "file", "value": "files/sales.csv"},
+    ]
+    assert [(check.type, check.arguments) for check in case.checks] == [("llm_rubric", {"value": "It says November"})]
+
+
+def test_a_prompt_alone_is_a_text_and_an_eval_without_an_id_has_its_number(tmp_path: Path) -> None:
+    first, second = _load(tmp_path, [{"prompt": "Hello"}, {"name": "greets", "prompt": "Hi", "expectations": []}])
+    assert (first.id, second.id) == ("eval-1", "greets")
+    assert first.render().input_messages[0].content == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("evals", "message"),
+    [
+        pytest.param([{"id": 1}], "evals.json:4:3: an eval must be a mapping with the key 'prompt'", id="no-prompt"),
+        pytest.param(["Hello"], "evals.json:4:3: an eval must be a mapping with the key 'prompt'", id="a-text"),
+        pytest.param(
+            [{"prompt": "a", "filez": []}],
+            "evals.json:6:4: unknown key 'filez' of an eval; did you mean 'files'?",
+            id="a-near-miss",
+        ),
+        pytest.param(
+            [{"id": 1, "prompt": "a"}, {"id": 1, "prompt": "a"}],
+            "the id '1' is used twice, first on line 5",
+            id="the-same-id",
+        ),
+    ],
+)
+def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, evals: list[Any], message: str) -> None:
+    with pytest.raises(EvalFileError) as caught:
+        _load(tmp_path, evals)
+    assert message in str(caught.value)
+
+
+def test_what_has_no_effect_is_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "evals.json"
+    path.write_text('{"evals": [{"prompt": "a", "runtime": 3, "x-own": 1, "notes": ""}]}', encoding="utf-8")
+    warnings: list[Any] = []
+    load_eval_file(path, tmp_path, warn=warnings.append)
+    assert [str(each) for each in warnings] == ["evals.json:1:28: 'runtime' of an eval has no effect here"]
