@@ -214,7 +214,10 @@ def test_every_api_of_conversations_says_what_its_model_reads() -> None:
     assert silent == []
 
 
-ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string", "description": "Which."}, "type": {}}}
+ARGUMENTS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "Which."}, "type": {}},
+}
 
 
 def with_arguments(body: dict[str, Any], **arguments: Any) -> None:
