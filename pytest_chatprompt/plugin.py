@@ -92,14 +92,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _open_revision(config: pytest.Config, options: Options) -> None:
     """Open the git revision that the run compares with, if it does."""
-    if options.against is not None:
+    name = options.against or options.ab_revision
+    if name is not None:
         from pytest_chatprompt.runs.shared import SharedByRun  # noqa: PLC0415
 
-        SharedByRun.of(config).compare_with_revision(options.against)
+        option = "--chatprompt-against" if options.ab is None else "--chatprompt-ab"
+        SharedByRun.of(config).compare_with_revision(name, option)
     if options.ab is not None:
+        from pytest_chatprompt.runs.ab_own_code import OwnCodeVersions  # noqa: PLC0415
         from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
 
         AbRun.start(config, options)
+        config.pluginmanager.register(OwnCodeVersions(), "chatprompt-ab-own-code")
 
 
 def _register_acceptance(config: pytest.Config, options: Options) -> None:

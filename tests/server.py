@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
@@ -127,6 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
+        content = gzip.decompress(content) if headers.get("content-encoding") == "gzip" else content
         reply = self.test_server.receive(self.path, headers, json.loads(content))
         if self.test_server.stall is not None:
             self.test_server.is_overdue |= not self.test_server.stall.wait(60)

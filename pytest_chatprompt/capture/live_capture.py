@@ -5,20 +5,81 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import httpx
 
+from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.http.request_body import encode_body
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.clients.interceptor import Send
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
+@dataclass(eq=False)
+class FirstRequest:
+    """Lets the first request of a provider out, or what another version of it sends, and nothing after it.
+
+    A request that equals the first one is another try of it.
+
+    Args:
+        shown: the first request, as the provider sends it.
+        sent: what is sent in its place; the same object for nothing else.
+
+    Attributes:
+        has_refused: whether the provider has tried to send more.
+    """
+
+    shown: SentRequest
+    sent: SentRequest
+    has_refused: bool = False
+    _first: tuple[httpx.URL, bytes] | None = None
+
+    def take(self, request: httpx.Request) -> httpx.Request | None:
+        """What is sent in place of a request; `None` for nothing."""
+        # The query may hold a key, which is not shown.
+        path, mark, query = request.url.raw_path.decode("ascii").partition("?")
+        shown, sent = (each.endpoint.partition(" ")[2].partition("?")[0] for each in (self.shown, self.sent))
+        if self._first is None:
+            if not path.endswith(shown):
+                # It asks for no answer, as for the list of models.
+                return request
+            self._first = request.url, request.content
+        if self._first != (request.url, request.content):
+            self.has_refused = True
+            return None
+        if self.sent is self.shown:
+            return request
+        url = request.url.copy_with(raw_path=f"{path.removesuffix(shown)}{sent}{mark}{query}".encode("ascii"))
+        content = encode_body(self.sent.body)
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in FRAMING]
+        return build_request(request.method, str(url), [*headers, (b"Content-Length", b"%d" % len(content))], content)
+
+
+# Of the bytes that are replaced.
+FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+
+
 class _LiveCapture(EvalAPI):
-    """What one provider sends, in whatever thread of the pool: no test is its owner."""
+    """What one provider sends, in whatever thread of the pool: no test is its owner.
+
+    Attributes:
+        first: what of it goes out; `None` for all.
+    """
+
+    first: FirstRequest | None = None
+
+    async def _handle(self, request: httpx.Request, send: Send, ask_routes: Send) -> httpx.Response | None:
+        taken = request if self.first is None else self.first.take(request)
+        if taken is None:
+            return error_reply("not sent: a run that compares two versions sends the first request of each")
+        return await super()._handle(taken, send, ask_routes)
 
     def _claim(self, request: httpx.Request) -> None:
         pass
@@ -55,16 +116,18 @@ class LiveCaptureRouter:
         *,
         recording: OpenRecording | None = None,
         api: EvalAPI | None = None,
+        first: FirstRequest | None = None,
     ) -> Iterator[EvalAPI]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        What child processes send to the server of `api` counts as sent by the calling thread.
+        Of these `first` lets only one out. What child processes send to the server of `api` counts as sent by the
+        calling thread.
         """
         # The built-in providers show what they send, so most runs capture nothing.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
         capture = _LiveCapture(self.redactor, is_live=True)
-        capture.recording = recording
+        capture.recording, capture.first = recording, first
         capture.reply_queue.waiting += replies
         with ExitStack() as stack:
             if api is not None:

@@ -23,7 +23,7 @@ from pytest_chatprompt.errors import ChatPromptError
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
 _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 # The values that variables get in place of those that they have, or that they lack.
-_PLACEHOLDER: Final = "offline"
+PLACEHOLDER: Final = "offline"
 _AZURE: Final = "https://azure-openai.invalid"
 _VALUES: Final[Mapping[str, str]] = {
     **{name: (api.find_base_url({}) or _AZURE) + path for api in REDIRECTED_APIS for name, path in api.urls.items()},
@@ -63,20 +63,21 @@ def offline(
     allowed_hosts: Collection[str] = (),
     placeholders: Collection[str] | None = None,
     credentials: Collection[str] = (),
+    keeps_credentials: bool = False,
 ) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
     `placeholders` are the variables that are set where they are not; `None` stands for the plain API keys of the SDKs
-    that are installed, each where no variable of its vendor is set.
+    that are installed, each where no variable of its vendor is set. Those that are set stay with `keeps_credentials`.
     """
-    variables = _placeholder_variables(placeholders, credentials)
+    variables = _placeholder_variables(placeholders, () if keeps_credentials else _CREDENTIALS.union(credentials))
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
     with _environment(variables), guard as attempts:
         yield attempts
 
 
-def _placeholder_variables(names: Collection[str] | None, credentials: Collection[str]) -> dict[str, str]:
-    """The variables to set. CI sets the variable of a secret that it does not have to an empty text: it is not set."""
+def _placeholder_variables(names: Collection[str] | None, replaced: Collection[str]) -> dict[str, str]:
+    """The variables to set, or to replace. CI sets the variable of a secret that it does not have to an empty text."""
     given = {name for name, value in os.environ.items() if value}
     if names is None:
         names = [
@@ -85,8 +86,8 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
             if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
         ]
     wanted = [name for name in names if name not in given]
-    wanted += given & _CREDENTIALS.union(credentials)
-    return {name: _VALUES.get(name, _PLACEHOLDER) for name in wanted}
+    wanted += given.intersection(replaced)
+    return {name: _VALUES.get(name, PLACEHOLDER) for name in wanted}
 
 
 @cache
@@ -112,7 +113,7 @@ def describe_missing_variable(error: BaseException) -> str:
     them = "it" if len(names) == 1 else "them"
     return (
         f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
-        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
+        f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], PLACEHOLDER)!r}), or list {them} in the ini "
         f"value chatprompt_placeholders, which sets {them} while eval_api acts"
     )
 

@@ -23,13 +23,13 @@ import httpx
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
-from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.live_capture import FirstRequest, LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.model_answers import with_usage
+from pytest_chatprompt.capture.recording.model_answers import model_answers, with_usage
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
+from pytest_chatprompt.errors import APIConnectionError, BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
@@ -84,15 +84,17 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     *,
     api: EvalAPI | None = None,
     recording: OpenRecording | None = None,
+    first: FirstRequest | None = None,
 ) -> Exchange:
     """Let a provider send a request to the real API. Safe between threads.
 
     A response that does not say how long it took has the time that its requests took, else that of the provider.
-    `replies` are given in place of the API's own; `api` forwards what child processes send to its server.
+    `replies` are given in place of the API's own; `api` forwards what child processes send to its server; `first` lets
+    only the first request out, whose answer is the response if the provider wants to send more, or reads none.
     """
     __tracebackhide__ = True
     # It sees what is sent, and what models reply.
-    recording = recording or OpenRecording(sends=True, is_kept=False)
+    recording = recording or OpenRecording(sends=True, is_kept=first is not None)
     recording.budget = current_context().budget
     if isinstance(provider, AgentProvider):
         if recording.budget is not None:
@@ -102,9 +104,19 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         started_at = time.monotonic()
         exchange = _run_agent(provider, request, router.redactor)
     else:
-        with router.capture(replies, recording=recording, api=api) as capture:
+        with router.capture(replies, recording=recording, api=api, first=first) as capture:
             started_at = time.monotonic()
-            exchange = _let_send(provider, request, capture, ConnectionAttempts())
+            try:
+                exchange = _let_send(provider, request, capture, ConnectionAttempts())
+            except Exception:
+                if first is None or not first.has_refused:
+                    raise
+                exchange = Exchange(request, ProviderResponse(text="", is_awaited=False), (first.sent,))
+        if first is not None and (first.has_refused or not exchange.response.is_awaited):
+            answer = next((each.response for each in model_answers(recording) if each.response), None)
+            if answer is None:
+                raise APIConnectionError("the first request, which alone is sent, got no answer that can be read")
+            exchange = exchange._replace(response=answer)
     seconds = time.monotonic() - started_at
     return exchange._replace(response=with_usage(exchange.response, recording, seconds))
 

@@ -136,6 +136,8 @@ class Exchange(NamedTuple):
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
         replies: each `QueuedReply` that a request took; a live run gives them again.
+        in_place_of: the first request of a provider that cannot prepare it. What was sent goes out in its place, and
+            nothing after it. `None` where the provider sends as it likes.
     """
 
     request: ProviderRequest
@@ -144,3 +146,4 @@ class Exchange(NamedTuple):
     invocation: AgentInvocation | None = None
     prepared: PreparedRequest | None = None
     replies: tuple[Any, ...] = ()
+    in_place_of: SentRequest | None = None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -23,6 +24,7 @@ Interval = tuple[float, float]
 
 CONFIDENCE: Final = 0.95
 _POWER: Final = 0.8
+_GRADED: Final[tuple[AttemptOutcome, ...]] = ("passed", "failed")
 # By Ville's inequality, evidence reaches this by chance in at most 5 % of all runs, whenever they stop.
 _ENOUGH_EVIDENCE: Final = 20
 _Z: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
@@ -56,21 +58,11 @@ class Pairs:
     @classmethod
     def of(cls, outcomes: Iterable[tuple[AttemptOutcome, AttemptOutcome]]) -> Pairs:
         """Count pairs of outcomes, before and after; one with an error is left out."""
-        counts = Counter(pair for pair in outcomes if "error" not in pair)
-        return cls(
-            counts["passed", "passed"],
-            counts["passed", "failed"],
-            counts["failed", "passed"],
-            counts["failed", "failed"],
-        )
+        counts = Counter(outcomes)
+        return cls(*(counts[before, after] for before in _GRADED for after in _GRADED))
 
     def __add__(self, other: Pairs) -> Pairs:
-        return Pairs(
-            self.both + other.both,
-            self.only_before + other.only_before,
-            self.only_after + other.only_after,
-            self.neither + other.neither,
-        )
+        return Pairs(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def total(self) -> int:
@@ -105,14 +97,8 @@ class Pairs:
 
     def _correlation(self) -> float:
         """How far the answers of a pair agree, with Newcombe's correction for few pairs."""
-        margins = math.prod(
-            (
-                self.both + self.only_after,
-                self.only_before + self.neither,
-                self.both + self.only_before,
-                self.only_after + self.neither,
-            )
-        )
+        before, after = self.both + self.only_before, self.both + self.only_after
+        margins = before * (self.total - before) * after * (self.total - after)
         excess = self.both * self.neither - self.only_after * self.only_before
         corrected = max(excess - self.total / 2, 0) if excess > 0 else excess
         return corrected / math.sqrt(margins) if margins else 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.live_capture import FirstRequest, LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.context import current_context, use_context
@@ -48,7 +48,10 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     else:
         from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
 
-        exchange = capture_live(provider, shown.request, router, shown.replies, api=api, recording=recording)
+        first = None if shown.in_place_of is None else FirstRequest(shown.in_place_of, shown.sent[0])
+        exchange = capture_live(
+            provider, shown.request, router, shown.replies, api=api, recording=recording, first=first
+        )
         if recording is not None and not recording.exchanges():
             recording.add_response(place.response_exchange(shown, exchange.response))
     is_replayed = recording is not None and bool(recording.replayed) and not recording.sent_count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -181,11 +181,8 @@ class Compared:
         return AbResult(
             compared_with=self.name,
             is_sequential=self.is_sequential,
-            both=pairs.both,
-            only_before=pairs.only_before,
-            only_after=pairs.only_after,
-            neither=pairs.neither,
             summary=self.sentence(),
+            **asdict(pairs),
             **found,
         )
 

@@ -83,8 +83,8 @@ class RunComparison:
         for title, results in (("New", self.new), ("Gone", self.gone)):
             told.append((title, [(result.node_id, result.outcome, [], ()) for result in results]))
         if self.versions is not None:
-            left_out = [(name, each.left_out) for name, each in self.versions.cases.items() if each.left_out]
-            told.append(("Not compared", [(node_id, reason, [], ()) for node_id, reason in left_out]))
+            told.insert(0, ("Preflight", [(line, "", [], ()) for line in self.versions.preflight()]))
+            told.append(("Notes", [(line, "", [], ()) for line in self.versions.notes()]))
         return [(title, cases) for title, cases in told if cases]
 
     @property
@@ -116,7 +116,10 @@ def compare_versions(run: RunResults, versions: Compared) -> tuple[RunResults, R
         run.model_copy(update={"results": tuple(_as_version(result, is_before) for result in sent)})
         for is_before in (True, False)
     )
-    return after, replace(compare_runs(before, after, versions.names), versions=versions)
+    compared = compare_runs(before, after, versions.names)
+    # Of samples nobody knows that they are the same.
+    cases = (replace(case, kind="changed") if case.kind == "same" else case for case in compared.cases)
+    return after, replace(compared, cases=tuple(cases), versions=versions)
 
 
 def _as_version(result: CaseResult, is_before: bool) -> CaseResult:
@@ -131,13 +134,15 @@ def _as_version(result: CaseResult, is_before: bool) -> CaseResult:
         needed=len(version.attempts),
         **{name: getattr(version, name) for name in ("passed", "interval", "attempts")},
     )
+    answers = tuple(each.response for each in version.attempts if each.response is not None)
     return result.model_copy(
         update={
             "outcome": "failed" if is_failed else result.outcome,
             "snapshot": snapshot
             and snapshot.model_copy(update={"sent": snapshot.stored if is_before else snapshot.sent}),
-            "response": next((each.response for each in version.attempts if each.response is not None), None),
-            "repeats": repeats,
+            "response": next(iter(answers), None),
+            # None has passed where nothing grades them.
+            **({"repeats": repeats} if versions.is_graded else {"answers": answers}),
             "versions": None,
         }
     )

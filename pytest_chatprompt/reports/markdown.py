@@ -73,7 +73,7 @@ _END: Final = "\n</details>\n"
 
 def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
     """The answers of a live or replayed run, folded, as far as there is room; nothing without answers or room."""
-    answered = [result for result in run.results if result.response is not None]
+    answered = [each for each in run.results if each.response or (each.versions and each.versions.attempts)]
     # Those that did not pass come first.
     answered.sort(key=lambda result: result.outcome == "passed")
     head = f"<details><summary>Answers to {count(len(answered), 'case')}</summary>\n"

@@ -206,6 +206,8 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
     body = {"findings": list(result.findings), "adjustments": list(result.adjustments), **_answers(result)}
     if compared is not None:
         body["before"] = _answers(compared.before) | {"outcome": compared.before.outcome}
+        # Of two versions the change is what the answers come of.
+        body["is_change_first"] = run.ab is not None
     sides = _sides(result)
     for name, data in sides.items():
         body[name] = {"requests": page_requests(data), "payload": payload(data)}

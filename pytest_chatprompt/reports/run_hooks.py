@@ -49,7 +49,8 @@ class CollectedResults:
         earlier = self.results.pop(result.node_id, None)
         if earlier is not None and report.when == "teardown":
             # What was compared stays, however the fixtures ended.
-            result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
+            update = {"outcome": result.outcome, "error": result.error, "versions": result.versions or earlier.versions}
+            result = earlier.model_copy(update=update)
         elif earlier is not None and not is_first and earlier.outcome == "failed" and result.outcome == "passed":
             result = earlier
         self.results[result.node_id] = result

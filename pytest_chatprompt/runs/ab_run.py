@@ -11,32 +11,37 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.preview import can_preview, preview_prepared
 from pytest_chatprompt.cases.request_options import settings_for
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, CheckError, PayloadError
+from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs, wilson_interval
-from pytest_chatprompt.options import Options
+from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.run_hooks import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
+from pytest_chatprompt.runs.case_results import find_old_name
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
+from pytest_chatprompt.runs.live_run import show_request
+from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_fixture
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.usage_summary import OWN_CODE
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.old_request import NotComparableError, first_request, restored_exchange
-from pytest_chatprompt.snapshots.revision import Revision, RevisionError
-from pytest_chatprompt.snapshots.stored import read_data
+from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
+from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.providers.response import Provider
+    from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.masks import Masks
+    from pytest_chatprompt.snapshots.revision import Revision
 
 _ab_key: Final[pytest.StashKey[AbRun]] = pytest.StashKey()
 
@@ -46,21 +51,14 @@ class AbRun:
     """What a run compares with, one of three, and how the pairs of answers of this process ended so far."""
 
     revision: Revision | None
-    model: str = ""
-    provider: str = ""
+    model: str
+    provider: str
     pairs: Pairs = field(default_factory=Pairs)
 
     @classmethod
     def start(cls, config: pytest.Config, options: Options) -> None:
-        """Open the revision, if it is one, until the run ends."""
-        revision = None
-        if options.ab_revision is not None:
-            try:
-                revision = Revision.open(options.ab_revision, config.rootpath, "--chatprompt-ab")
-            except RevisionError as error:
-                raise pytest.UsageError(str(error)) from None
-            config.add_cleanup(revision.close)
-        config.stash[_ab_key] = cls(revision, options.ab_model, options.ab_provider)
+        """Begin a run; its revision is open, if it has one."""
+        config.stash[_ab_key] = cls(SharedByRun.of(config).revision, options.ab_model, options.ab_provider)
         if not (config.option.collectonly or hasattr(config, "workerinput")):
             config.pluginmanager.register(AbSummary(options), "chatprompt-ab-summary")
 
@@ -70,19 +68,13 @@ class AbRun:
         return config.stash[_ab_key]
 
     def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
-        """What sends the other version of a case; it skips one for which there is no such provider."""
+        """What sends the other version of a case."""
         __tracebackhide__ = True
         if not self.provider:
             return provider
-        name = f"{self.provider}_provider"
-        try:
-            return request.getfixturevalue(name)  # type: ignore[no-any-return]
-        except pytest.FixtureLookupError as error:
-            if error.argname != name:
-                raise
-            _skip_left_out(request.node, f"there is no fixture {name}")
+        return value_of_fixture(request, self.provider) or provider_of_target(request, self.provider)
 
-    def other_version(  # noqa: PLR0913, PLR0917 - what the run knows of a case
+    def versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
         self,
         item: EvalItem,
         case: EvalCase,
@@ -90,51 +82,73 @@ class AbRun:
         present: Exchange,
         masks: Masks,
         data: dict[str, Any],
-    ) -> Exchange:
-        """The other version of what a case sends; `data` is what its snapshot would show of the `present` request.
+    ) -> tuple[Exchange, Exchange]:
+        """What a case sends, and its other version; `data` is what its snapshot would show of the first.
 
         It skips a case whose request is the same, or cannot be compared.
         """
         __tracebackhide__ = True
         try:
-            if present.prepared is None:
-                kind = "a provider of your own" if present.invocation is None else "an agent"
-                raise NotComparableError(f"{item.provider_name} is {kind}, which sends by itself")
-            if not (isinstance(provider, ChatProvider) and can_preview(provider)):
-                raise NotComparableError(
-                    f"{self.provider} is an agent or a provider of your own, which sends by itself"
-                )
-            if self.revision is not None:
-                return _restored(self.revision, item, provider, present, masks, data)
-            settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
-            if self.provider:
-                settings = settings_for(self.provider, case.settings or {})
-            other = preview_prepared(provider, present.request.model_copy(update={"settings": settings}))
+            present = only_first(item.provider_name, present)
+            if self.revision is None:
+                return present, self._sent_elsewhere(item, case, provider, present)
+            other = self.restored(item, item.snapshot_path, provider, present, masks, dump(data))
         except (NotComparableError, PayloadError) as error:
-            _skip_left_out(item, str(error))
-        if other.sent == present.sent:
+            skip_left_out(item, str(error))
+        return present, other
+
+    def _sent_elsewhere(self, item: EvalItem, case: EvalCase, provider: Provider, present: Exchange) -> Exchange:
+        """What a case sends to the other model or provider."""
+        __tracebackhide__ = True
+        settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
+        if self.provider:
+            settings = settings_for(self.provider, case.settings or {})
+        request = present.request.model_copy(update={"settings": settings})
+        name = self.provider or item.provider_name
+        other = only_first(name, show_request(item.config, provider, request, item.eval_api(is_read=False)))
+        # Another server may get the same.
+        if (other.sent[0].url, other.sent) == (present.sent[0].url, present.sent):
+            if self.model and other.prepared is None:
+                raise NotComparableError(f"{name} sends the same, whatever model the settings name")
             _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model or self.provider} already")
         return other
 
+    def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
+        self, item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
+    ) -> Exchange:
+        """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
+        __tracebackhide__ = True
+        revision: Any = self.revision
+        name, stored = revision.name, revision.read(path)
+        if stored is None:
+            renamed_from = find_old_name(item, sent) if isinstance(item, EvalItem) else None
+            if renamed_from is not None:
+                _skip(item, VersionsResult(is_same=True), f"its request is as that of {renamed_from!r} at {name}")
+            raise NotComparableError(f"{name} has no snapshot of it")
+        try:
+            then, now = (list(requests_in(read_data(text)).values()) for text in (stored, sent))
+        except SnapshotFileError as error:
+            raise NotComparableError(f"its snapshot at {name} {error}") from None
+        if not then:
+            raise NotComparableError(f"its snapshot at {name} shows no request to an API")
+        old, new = map(request_part, (then[0], now[0]))
+        if repr(old) == repr(new):
+            if repr(then[1:]) != repr(now[1:]):
+                raise NotComparableError(f"its first request is as at {name}, and only that is compared")
+            _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
+        if item.config.stash[options_key].keeps_results:
+            notes_of(item).comparison = Comparison(path, stored, sent)
+        return restored_exchange(old, present, provider, masks, revision)
 
-def _restored(  # noqa: PLR0913, PLR0917 - what `other_version` knows
-    revision: Revision, item: EvalItem, provider: ChatProvider, present: Exchange, masks: Masks, data: dict[str, Any]
-) -> Exchange:
-    """What a case sent at a revision."""
-    __tracebackhide__ = True
-    name, stored, sent = revision.name, revision.read(item.snapshot_path), dump(data)
-    if stored is None:
-        raise NotComparableError(f"{name} has no snapshot of it")
-    try:
-        old, new = (first_request(read_data(text)) for text in (stored, sent))
-    except SnapshotFileError as error:
-        raise NotComparableError(f"its snapshot at {name} {error}") from None
-    if old is None:
-        raise NotComparableError(f"its snapshot at {name} shows no request to an API")
-    if repr(old) == repr(new):
-        _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-    notes_of(item).comparison = Comparison(item.snapshot_path, stored, sent)
-    return restored_exchange(old, present, provider, masks, revision)
+
+def only_first(name: str, exchange: Exchange) -> Exchange:
+    """An exchange of which the first request goes out, and nothing after it; `name` is that of its provider."""
+    if exchange.invocation is not None:
+        raise NotComparableError(f"{name} is an agent, which sends by itself")
+    if not exchange.sent:
+        raise NotComparableError(f"{name} makes no HTTP request")
+    first = exchange.sent[0]
+    return exchange._replace(sent=(first,), in_place_of=None if exchange.prepared else first)
 
 
 class AbSummary(CollectedResults):
@@ -171,19 +185,23 @@ class AbSummary(CollectedResults):
         write_line(terminalreporter, compared.sentence(), bold=True)
 
 
-def _skip(item: EvalItem, versions: VersionsResult, reason: str) -> NoReturn:
+def _skip(item: pytest.Item, versions: VersionsResult, reason: str) -> NoReturn:
     """End the test of a case that is not sent; pytest shows the place of the case."""
     notes_of(item).versions = versions
     pytest.skip(reason)
 
 
-def _skip_left_out(item: EvalItem, reason: str) -> NoReturn:
+def skip_left_out(item: pytest.Item, reason: str) -> NoReturn:
+    """End the test of what cannot be compared, and say why."""
     _skip(item, VersionsResult(left_out=reason), f"not compared: {reason}")
 
 
 @dataclass(eq=False)
 class VersionsGrading(RepeatedGrading):
-    """Grades the answers to both versions of a case; the case passes, whichever answers do."""
+    """Grades the answers to both versions of a case; the case passes, whichever answers do.
+
+    Those to a test of your own code, which has no case, are only collected.
+    """
 
     _unsent: str = ""
 
@@ -193,8 +211,8 @@ class VersionsGrading(RepeatedGrading):
         for number in self.sent.arriving(self._is_certain):
             self._take(number)
         if self._unsent and not self.answers:
-            _skip_left_out(self.item, self._unsent)
-        self._run.pairs += self._result().pairs
+            skip_left_out(self.item, self._unsent)
+        self._run.pairs += self._pairs()
 
     def get(self, number: int) -> LiveResponse:
         """See `Grading.get`; the end of the budget says nothing about a version."""
@@ -204,6 +222,11 @@ class VersionsGrading(RepeatedGrading):
         except BudgetError as error:
             self._unsent = str(error)
             raise
+        except ChatPromptError:
+            raise
+        except Exception as error:
+            # A client of your own has one for what is an `APIStatusError` elsewhere.
+            raise APIConnectionError(f"the provider raised {type(error).__name__}: {error}") from error
 
     def failures(self) -> list[ChatPromptError]:
         """See `Grading.failures`: only a case without any answer has one."""
@@ -214,16 +237,27 @@ class VersionsGrading(RepeatedGrading):
     @property
     def sent_through(self) -> str:
         """See `Grading.sent_through`."""
-        return " and ".join(filter(None, (self.item.provider_name, self._run.provider)))
+        name = self.item.provider_name if isinstance(self.item, EvalItem) else OWN_CODE
+        return " and ".join(filter(None, (name, self._run.provider)))
+
+    def call_hook(self, response: ProviderResponse) -> None:
+        """See `Grading.call_hook`: the hook is for cases."""
+        if isinstance(self.item, EvalItem):
+            super().call_hook(response)
 
     @property
     def _run(self) -> AbRun:
         return AbRun.of(self.item.config)
 
     def _is_certain(self) -> bool:
-        pairs = self._result().pairs
+        pairs = self._pairs()
         is_sure = not pairs.needs_more() or (self._run.pairs + pairs).has_evidence
         return is_sure and len(self.attempts) >= (self.sent.case.batch or 0)
+
+    def _pairs(self) -> Pairs:
+        """How the pairs of answers so far ended; in which order is all the same to their evidence."""
+        outcomes = {attempt.number: attempt.outcome for attempt in self.attempts}
+        return Pairs.of((outcomes[each], outcomes[each + 1]) for each in outcomes if each % 2 and each + 1 in outcomes)
 
     def _result(self) -> VersionsResult:
         case, attempts = self.sent.case, sorted(self.attempts, key=lambda attempt: attempt.number)
@@ -239,7 +273,7 @@ class VersionsGrading(RepeatedGrading):
         after, before = results if self._run.revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
-        is_graded = bool(hooks) or any(check.of == "answer" for check in checks)
+        is_graded = isinstance(self.item, EvalItem) and (bool(hooks) or any(check.of == "answer" for check in checks))
         shown = case.versions[-1].response
         return VersionsResult(
             is_graded=is_graded,

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.snapshots.diff import Comparison
-    from pytest_chatprompt.snapshots.revision import Revision
 
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
@@ -100,8 +99,9 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
         snapshot = _snapshot_of_test(item, report, notes, sent)
-        common |= _answers(answers) | _parts(() if capture is None or sent is None else capture.api.sent, sent)
-        return CaseResult(**common, requests=requests, snapshot=snapshot, findings=findings)
+        common |= {"requests": requests, "snapshot": snapshot, "findings": findings, "versions": notes.versions}
+        common |= _parts(() if capture is None or sent is None else capture.api.sent, sent)
+        return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
     if notes.comparison is not None or notes.data is not None:
         snapshot = _snapshot(item, notes, notes.comparison, item.snapshot_path, notes.data)
@@ -218,21 +218,21 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
 
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = _find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    renamed_from = find_old_name(item, comparison.sent) if stored is None else None
     notes = notes_of(item)
     notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
-def _find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
-    """The id of the gone case whose snapshot, on disk or in a git revision, shows what a new case sends."""
+def find_old_name(item: Any, sent: str) -> str | None:
+    """The id of the gone case whose snapshot, on disk or in the run's git revision, shows what a new case sends."""
     folders = item.session.stash.setdefault(_old_names_key, {})
-    folder = item.snapshot_folder
+    folder, revision = item.snapshot_folder, SharedByRun.of(item.config).revision
     if folder not in folders:
         paths = sorted(folder.glob("*.yaml")) if revision is None else revision.yaml_files(folder)
         unused = unused_snapshots(paths, item.parent.stems)
         folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
-    path = folders[folder].get(written_sha256(comparison.sent))
+    path = folders[folder].get(written_sha256(sent))
     return None if path is None else old_name(path, item.snapshot_stem)
 
 
@@ -262,11 +262,11 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
 def _snapshot_of_test(
     item: pytest.Item, report: pytest.TestReport, notes: Notes, sent: dict[str, Any] | None
 ) -> SnapshotResult | None:
-    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
+    """What an ordinary test failed for, if it is a comparison; else what it compared last, or its two versions."""
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
         return None
-    comparison = assertion.failed_comparison()
+    comparison = notes.comparison or assertion.failed_comparison()
     if comparison is None and report.failed:
         return None
     return _snapshot(item, notes, comparison, Path(assertion.last_result.snapshot_location), sent)

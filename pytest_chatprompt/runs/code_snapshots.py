@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.options import options_key, snapshot_dirname
-from pytest_chatprompt.runs.item import EvalItem, note_use
+from pytest_chatprompt.runs.item import EvalItem, note_use, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
+    from syrupy.assertion import AssertionResult, SnapshotAssertion
 
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
     from pytest_chatprompt.snapshots.masks import Masks
@@ -158,7 +158,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
     item = request.node
-    root = item.config.rootpath
+    root, options = item.config.rootpath, item.config.stash[options_key]
     # Invalid ones are an error of the set-up.
     parsed = Masks.from_mapping(masks)
     shared = SharedByRun.of(item.config)
@@ -183,15 +183,22 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
         root,
         prepare=partial(_prepare, item=item, masks=parsed),
         revision=shared.revision,
-        compares=not item.config.stash[options_key].show,
+        compares=not options.show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
+        note_version=partial(_note_version, item) if options.ab_revision else None,
         note_derived=assertions.append,
         note_late_difference=partial(set_properties, item, {"late_difference": True}),
     )
     assertion = EvalSnapshot.wrap(snapshot, item, context)
     assertions.append(assertion)
     return assertion
+
+
+def _note_version(item: pytest.Item, result: AssertionResult) -> None:
+    """Note what a test compares first."""
+    notes = notes_of(item)
+    notes.asserted = notes.asserted or (Path(result.snapshot_location), str(result.asserted_data))
 
 
 def _prepare(value: Any, item: pytest.Item, masks: Masks) -> Any:

@@ -121,6 +121,8 @@ class Notes:
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
         files: those that stand as text in what it sends.
+        asserted: the place of the first snapshot of an ordinary test, and what it would show now; `None` unless the run
+            compares that with another version.
         checks: the `CaseChecks` of a case that has any.
         repeats: the answers of a case that is sent several times.
         versions: those to both versions of its request, in a run that compares two.
@@ -138,6 +140,7 @@ class Notes:
         self.votes: tuple[JudgeVote, ...] = ()
         self.repeats: RepeatsResult | None = None
         self.versions: VersionsResult | None = None
+        self.asserted: tuple[Path, str] | None = None
         self.checks: Any = None
         self.failed_checks = ""
         self.not_sent_ahead: str | None = None

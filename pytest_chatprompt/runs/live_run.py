@@ -249,13 +249,17 @@ class LiveRun:
             case = replace(case, variables={name: os.environ.get(name, "") for name in names})
         held = self._held[-1]
         # An unreadable recording is an error of this test.
-        held.answers = CaseAnswers(case, self.pool, self.wait_until, self._router, next(self._orders))
+        held.answers = self.answers_to(case)
         item.awaits_answer = True
         asks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls() or item.response_fixtures)
         # Pytest shows the fixture `eval_response` where it sets it up.
         asks |= item.config.getoption("setupshow", False)
         held.finish, held.funcargs = None if asks else finish, item.funcargs
         return True
+
+    def answers_to(self, case: LiveCase) -> CaseAnswers:
+        """The answers of a case that the pool sends."""
+        return CaseAnswers(case, self.pool, self.wait_until, self._router, next(self._orders))
 
     def router_here(self) -> LiveCaptureRouter:
         """What captures the requests that this thread is about to send, while its test runs."""

@@ -159,7 +159,9 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
             f"fixture '{name}_provider' for the target, or change its provider to one of {names}"
         )
     file = targets.file(folder)
-    origin = " (from --chatprompt-provider)" if name == targets.config.stash[options_key].provider else ""
+    options = targets.config.stash[options_key]
+    origins = {options.ab_provider: " (from --chatprompt-ab)", options.provider: " (from --chatprompt-provider)"}
+    origin = origins.get(name, "")
     name = provider_of_variant(name)
     suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
     no_target = "" if file is None else f", and no such target in {file.shown_path}"

@@ -46,11 +46,11 @@ class OwnCodeCapture:
 
         item = self._item = request.node
         options = item.config.stash[options_key]
-        if options.ab is not None:
-            pytest.skip("not compared: what a test of your own code sends")
-        self.api = EvalAPI(
-            redactor, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders, is_live=options.live
-        )
+        self.request = request
+        # Of two versions the first requests are sent, once the test is over.
+        is_live = options.live and options.ab is None
+        hosts, placeholders = options.allowed_hosts, options.placeholders
+        self.api = EvalAPI(redactor, allowed_hosts=hosts, placeholders=placeholders, is_live=is_live)
         self.has_passed = False
         self.findings: list[Finding] = []
         self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
@@ -61,13 +61,13 @@ class OwnCodeCapture:
             or bool(options.accept or options.review)
             or item.config.getoption("update_snapshots", False)
         )
-        if options.record or options.replay or self._notes_sent:
+        if options.ab is None and (options.record or options.replay or self._notes_sent):
             from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
 
             self._place = place_of_test(item, self.masks)
             self.api.recording = self._place.open()
         budget: Budget | None = None
-        if options.live:
+        if is_live:
             from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
             from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
 
@@ -82,12 +82,11 @@ class OwnCodeCapture:
             # The first test of a run may have begun without an owner.
             self._owner = running_owner() or stack.enter_context(run_as(item.nodeid, tell))
             stack.enter_context(use_context(current_context()._replace(budget=budget)))
-            if not options.live:
-                # Real keys give way to placeholders.
+            if not is_live:
+                # Real keys give way to placeholders, unless they are sent later.
                 redactor.learn_environment()
-                guarded = offline(
-                    allows_programs=True, allowed_hosts=options.allowed_hosts, placeholders=options.placeholders
-                )
+                kept = {"allows_programs": True, "keeps_credentials": options.live}
+                guarded = offline(allowed_hosts=hosts, placeholders=placeholders, **kept)
                 before = dict(os.environ)
                 self._attempts = self._owner.guard = stack.enter_context(guarded)
                 self._environment = before, dict(os.environ)

@@ -173,7 +173,9 @@ class CaseRun:
             self._assert_equal(data)
         self.other_provider = ab_run.other_provider(self.request, self.provider)
         self._know_keys(self.other_provider)
-        self.other = ab_run.other_version(self.item, self.case, self.other_provider, self.exchange, self.masks, data)
+        self.exchange, self.other = ab_run.versions(
+            self.item, self.case, self.other_provider, self.exchange, self.masks, data
+        )
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True

@@ -61,12 +61,12 @@ class SharedByRun:
 
         return FileReader(self.config.rootpath)
 
-    def compare_with_revision(self, name: str) -> None:
-        """Let the snapshots of a git revision count until the run ends."""
+    def compare_with_revision(self, name: str, option: str) -> None:
+        """Let the snapshots of a git revision count until the run ends; `option` names it in errors."""
         from pytest_chatprompt.snapshots.revision import Revision, RevisionError  # noqa: PLC0415
 
         try:
-            self.revision = Revision.open(name, self.config.rootpath)
+            self.revision = Revision.open(name, self.config.rootpath, option)
         except RevisionError as error:
             raise pytest.UsageError(str(error)) from None
         self.config.add_cleanup(self.revision.close)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
-from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.providers.http.request_body import decode_body, encode_body
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.snapshots.masks import Masks, map_values
 from pytest_chatprompt.snapshots.revision import Revision
-from pytest_chatprompt.snapshots.stored import requests_in
 from pytest_chatprompt.text.media_types import decode_base64, has_digest, split_data_url, undescribed
 
 # What a snapshot shows of a request.
@@ -28,16 +29,15 @@ class NotComparableError(Exception):
     """An old request cannot be sent again; the text says why, and is for the user."""
 
 
-def first_request(data: Any) -> dict[str, Any] | None:
-    """The first request that the data of a snapshot shows, without what stands beside it; `None` if it shows none."""
-    shown = next(iter(requests_in(data).values()), None)
-    return None if shown is None else {key: shown[key] for key in _REQUEST_KEYS if key in shown}
+def request_part(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """A request that a snapshot shows, without what stands beside it."""
+    return {key: shown[key] for key in _REQUEST_KEYS if key in shown}
 
 
 def restored_exchange(
-    old: Mapping[str, Any], present: Exchange, provider: ChatProvider, masks: Masks, revision: Revision
+    old: Mapping[str, Any], present: Exchange, provider: Provider, masks: Masks, revision: Revision
 ) -> Exchange:
-    """The exchange of a request that a snapshot of a revision shows; `present` is what the same case sends now.
+    """The exchange of a request that a snapshot of a revision shows; `present` is what the same test sends now.
 
     Raises:
         NotComparableError: it cannot be sent again.
@@ -46,7 +46,7 @@ def restored_exchange(
     method, _, target = old["endpoint"].partition(" ")
     _, _, present_target = sent.endpoint.partition(" ")
     apis = [find_api(method, each.partition("?")[0]) for each in (target, present_target)]
-    if apis[0] is not apis[1]:
+    if apis[0] is not apis[1] or (apis[0] is None and target != present_target):
         raise NotComparableError(f"at {revision.name} it went to another API: {old['endpoint']}")
     if old.get("headers", {}) != dict(sent.headers):
         names = ", ".join(sorted({*old.get("headers", {}), *sent.headers}))
@@ -62,34 +62,24 @@ def restored_exchange(
             raise NotComparableError(f"git has no file at {revision.name} with its {size} bytes, sha256:{digest}")
         return found
 
-    prepared = provider.prepare_body(target, _restored(old["request"], find))
-    restored = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, sent.headers)
-    return Exchange(present.request, ProviderResponse(text=OFFLINE_TEXT), (restored,), prepared=prepared)
+    body = map_values(old["request"], lambda text: undescribed(text, find))
+    response = ProviderResponse(text=OFFLINE_TEXT)
+    if isinstance(provider, ChatProvider) and present.prepared is not None:
+        prepared = provider.prepare_body(target, body)
+        restored = SentRequest.of_post(prepared.url, prepared.content, provider.base_url, sent.headers)
+        return Exchange(present.request, response, (restored,), prepared=prepared)
+    if decode_body(encode_body(body), {}) != body:
+        raise NotComparableError("what it sends is neither JSON nor text")
+    if target.partition("?")[2] != present_target.partition("?")[2]:
+        raise NotComparableError(f"at {revision.name} it had another query: {old['endpoint']}")
+    return present._replace(response=response, sent=(replace(sent, endpoint=old["endpoint"], body=body),))
 
 
-def _restored(data: Any, find: Callable[[int, str], bytes]) -> Any:
-    """JSON data with the bytes of media in place of their descriptions."""
-    match data:
-        case str():
-            return undescribed(data, find)
-        case Mapping():
-            return {key: _restored(value, find) for key, value in data.items()}
-        case list():
-            return [_restored(value, find) for value in data]
-    return data
-
-
-def _texts(data: Any) -> Iterator[str]:
+def _texts(data: Any) -> list[str]:
     """The string values of JSON data."""
-    match data:
-        case str():
-            yield data
-        case Mapping():
-            for value in data.values():
-                yield from _texts(value)
-        case list():
-            for value in data:
-                yield from _texts(value)
+    texts: list[str] = []
+    map_values(data, texts.append)
+    return texts
 
 
 def _media(data: Any, size: int) -> Iterator[bytes]:

@@ -10,8 +10,18 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pytest_chatprompt.apis.conversation import PromptPart
+from pytest_chatprompt.reports.ab import Compared
 from pytest_chatprompt.reports.compare import compare_runs
-from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, RunResults
+from pytest_chatprompt.results.records import (
+    AttemptResult,
+    CaseResult,
+    CheckResult,
+    ErrorResult,
+    ResponseResult,
+    RunResults,
+    VersionResult,
+    VersionsResult,
+)
 from tests.browser.conftest import OpenPage
 from tests.reports.results import repeated
 from tests.reports.test_page import HOSTILE, case_result, request_data
@@ -205,6 +215,35 @@ def test_two_runs_are_compared_on_a_page(open_page: OpenPage) -> None:
     expect(answer).to_contain_text("no 14")
     page.get_by_role("link", name="← main.json → branch.json").click()
     expect(page.get_by_role("heading", level=2, name="main.json → branch.json")).to_be_focused()
+
+
+def test_of_two_versions_what_changed_stands_above_the_answers_and_nothing_that_is_not_graded_passed(
+    open_page: OpenPage,
+) -> None:
+    sides = [
+        VersionResult(
+            passed=2,
+            answers=2,
+            interval=(0.34, 1.0),
+            attempts=tuple(
+                AttemptResult(number=number, outcome="passed", response=ResponseResult(text=f"Within {days} days."))
+                for number in (1, 2)
+            ),
+        )
+        for days in (14, 30)
+    ]
+    versions = VersionsResult(before=sides[0], after=sides[1], adjustments=("a name is left out",))
+    case = case_result("one", request_data("q", OLD), request_data("q", NEW)).model_copy(update={"versions": versions})
+    result = Compared.of([case], "main", is_sequential=False).result()
+    page = open_page(RunResults(results=(case,), ab=result, against="main"))
+    expect(page.get_by_role("heading", level=3, name="Preflight (1)")).to_be_visible()
+    expect(page.locator(".told").nth(0)).to_have_text("adjusted: a.eval.yaml::one[anthropic]: a name is left out")
+    expect(page.get_by_role("heading", level=3, name="Notes (1)")).to_be_visible()
+    row(page, "one").click()
+    expect(page.locator("#detail h3")).to_have_text(["Conversation", "Answer", "Payload"])
+    expect(page.locator(".conversation del")).to_have_text("14")
+    expect(page.locator(".compared summary")).to_have_text(["Answer 1 of 2", "Answer 2 of 2"] * 2)
+    expect(page.locator(".compared details").nth(2)).to_contain_text("Within 30 days.")
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])

@@ -144,13 +144,27 @@ def test_a_run_that_sends_more_where_it_is_undecided_finds_a_difference_by_chanc
 
 def sequential_run(chance: random.Random, rates: list[tuple[float, float]]) -> bool:
     """A run of `--chatprompt-repeat 5..40`; gives whether it finds a difference."""
+    return sequential_pairs(chance, rates).verdict(is_sequential=True) != "no difference found"
+
+
+def sequential_pairs(chance: random.Random, rates: list[tuple[float, float]]) -> Pairs:
+    """The pairs of answers of such a run, or of one of its workers."""
     run = Pairs()
     for before, after in rates:
         case = answers(chance, before, after, count=5)
         while case.total < 40 and case.needs_more() and not (run + case).has_evidence:
             case += answers(chance, before, after, count=5)
         run += case
-    return run.verdict(is_sequential=True) != "no difference found"
+    return run
+
+
+def test_workers_that_each_stop_by_their_own_answers_find_a_difference_by_chance_in_at_most_5_of_100() -> None:
+    # The next pair of each is fair whatever all of them have seen, so the evidence of all together is bounded too.
+    chance, found = random.Random(5), 0
+    for _ in range(1_000):
+        run = sum((sequential_pairs(chance, [(0.5, 0.5), (0.8, 0.8)]) for _ in range(3)), Pairs())
+        found += run.verdict(is_sequential=True) != "no difference found"
+    assert found <= 50
 
 
 def test_even_a_run_that_ends_as_soon_as_a_difference_shows_finds_one_by_chance_in_at_most_5_of_100() -> None:

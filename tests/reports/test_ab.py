@@ -108,6 +108,12 @@ def test_two_runs_that_compare_versions_are_a_page_of_both() -> None:
     assert "main → now" in render_page(run)
 
 
+def test_the_page_calls_no_versions_the_same() -> None:
+    alike = result("alike", "++", "++")
+    page = render_page(RunResults(results=(alike,), ab=compared(alike).result()))
+    assert [case["kind"] for case in index_of(page)] == ["changed"]
+
+
 def test_the_page_calls_only_better_or_worse_what_turned() -> None:
     found = [result("lost", "+++", "---"), result("won", "---", "+++"), result("less", "+++", "+--")]
     run = RunResults(results=tuple(found), ab=Compared.of(found, "main", is_sequential=False).result())

@@ -189,27 +189,19 @@ def test_a_snapshot_that_is_laid_out_otherwise_is_the_same(changed: MakeRun, git
 
 
 OWN = """
-import httpx
-
-class Own:
-    def send(self, request):
-        text = request.chat_prompt[-1].content
-        httpx.post("{url}/v1/chat/completions", json={{"model": "m", "messages": [{{"role": "user", "content": text}}]}})
-        return ProviderResponse(text="own")
-
 @pytest.fixture
 def own_provider():
-    return Own()
+    return lambda request: "own"
 
 @pytest.fixture(scope="session")
 def eval_masks():
-    return {{r"\\d{{4}}": "<year>"}}
+    return {r"\\d{4}": "<year>"}
 """
 
 
 def test_what_cannot_be_compared_is_named_and_left_out(changed: MakeRun, server: Server, git: Git) -> None:
     contents = {"mask": "old 2025", "broken": "old", "picture": "old", "own": "old", "agent": "old"}
-    run = changed(contents, contents, conftest=OWN.format(url=server.url))
+    run = changed(contents, contents, conftest=OWN)
     run.write(
         {"b.eval.yaml": file({"own": "old"}, "provider: own"), "c.eval.yaml": file({"agent": "old"}, "provider: codex")}
     )
@@ -249,7 +241,7 @@ def test_what_cannot_be_compared_is_named_and_left_out(changed: MakeRun, server:
         "a.eval.yaml::added: main has no snapshot of it",
     ]
     assert reasons[3:5] == [
-        "b.eval.yaml::own: own is a provider of your own, which sends by itself",
+        "b.eval.yaml::own: own makes no HTTP request",
         "c.eval.yaml::agent: codex is an agent, which sends by itself",
     ]
     assert reasons[5].startswith(f"d.eval.yaml::picture: git has no file at main with its {len(PNG)} bytes, sha256:")
@@ -259,22 +251,376 @@ def test_what_cannot_be_compared_is_named_and_left_out(changed: MakeRun, server:
     ]
 
 
-def test_tests_of_your_own_code_send_nothing(changed: MakeRun, server: Server) -> None:
-    test = f"""
+def test_a_renamed_case_is_compared_with_what_it_was(changed: MakeRun, server: Server) -> None:
+    run = changed({"then": "old", "gone": "old too"}, {"now": "old", "other": "new"})
+    result = run(*AB, "-rs")
+    result.assert_outcomes(skipped=2)
+    assert server.requests == []
+    assert shown(result)[:2] == [
+        "not compared: a.eval.yaml::other: main has no snapshot of it",
+        "not sent, because nothing changes: 1 case",
+    ]
+    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] a.eval.yaml:3: its request is as that of 'then' at main"])
+
+
+# --- providers of your own
+
+
+OBJECT = """
 import httpx
 
-def test_own(eval_api, eval_snapshot):
-    httpx.post("{server.url}/v1/chat/completions", json={{"model": "m", "messages": []}})
-    assert eval_api.sent == eval_snapshot
-
-def test_plain():
-    pass
+class Own:
+    def send(self, request):
+        text = request.chat_prompt[-1].content
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        reply = httpx.post("URL/v1/chat/completions?key=sk-own", json=body, headers={"x-app": "own"})
+        return "It is " + reply.json()["choices"][0]["message"]["content"]
 """
-    run = changed(**{"test_own.py": test})
+ASYNC = """
+import gzip, httpx, json
+
+async def send(request):
+    body = {"model": "m", "messages": [{"role": "user", "content": request.chat_prompt[-1].content}]}
+    headers = {"x-app": "own", "content-encoding": "gzip"}
+    async with httpx.AsyncClient() as client:
+        reply = await client.post("URL/v1/chat/completions", content=gzip.compress(json.dumps(body).encode()), headers=headers)
+    return "It is " + reply.json()["choices"][0]["message"]["content"]
+"""
+FUNCTION = """
+import json, urllib.request
+
+def send(request):
+    body = {"model": "m", "messages": [{"role": "user", "content": request.chat_prompt[-1].content}]}
+    sent = urllib.request.Request("URL/v1/chat/completions", json.dumps(body).encode(), {"x-app": "own"})
+    with urllib.request.urlopen(sent) as reply:
+        return "It is " + json.load(reply)["choices"][0]["message"]["content"]
+"""
+OWN_FIXTURE = """
+@pytest.fixture(scope="session")
+def own_provider():
+    return MADE
+"""
+OWN_HEAD = "provider: own\nchecks: [{type: equals, value: It is good}]"
+
+
+@pytest.fixture
+def by_own(changed: MakeRun, server: Server) -> MakeRun:
+    """Makes a project whose cases are sent through a provider of its own."""
+
+    def make(code: str, made: str = "send", head: str = OWN_HEAD, **more: Any) -> Run:
+        conftest = code.replace("URL", server.url) + OWN_FIXTURE.replace("MADE", made)
+        return changed(head=head, conftest=conftest, **more)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("code", "made"),
+    [
+        pytest.param(OBJECT, "Own()", id="an object"),
+        pytest.param(ASYNC, "send", id="an async function"),
+        pytest.param(FUNCTION, "send", id="a plain function"),
+    ],
+)
+def test_a_provider_of_your_own_sends_the_old_body_with_its_own_client(
+    by_own: MakeRun, server: Server, code: str, made: str
+) -> None:
+    run = by_own(code, made)
+    server.script = lambda _, body: GOOD if "new" in body["messages"][-1]["content"] else BAD
+    result = run(*AB, "--chatprompt-record")
+    result.assert_outcomes(passed=1)
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+    assert {headers["x-app"] for _, headers, _ in server.requests} == {"own"}
+    assert len({path for path, _, _ in server.requests}) == 1
+    # The checks look at what the provider makes of the answer.
+    assert shown(result) == [
+        "with 95 % intervals main now",
+        "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)",
+        "no difference found: +100 points (95 % interval 0 to +100, exact paired test p = 0.062); 5 samples a side would show none",
+    ]
+    server.requests.clear()
+    assert shown(run(*AB, "--chatprompt-replay")) == shown(result)
+    assert server.requests == []
+
+
+SEVERAL = """
+import httpx
+
+def ask(text):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    reply = httpx.post("URL/v1/chat/completions", json=body)
+    reply.raise_for_status()
+    return reply.json()["choices"][0]["message"]["content"]
+
+def send(request):
+    text = request.chat_prompt[-1].content
+    return "It is " + ask(f"LATER, {ask(text)}")
+
+send.base_url = "URL/v1"
+"""
+
+
+def test_of_several_requests_the_first_one_alone_is_sent_and_its_answer_is_graded(
+    by_own: MakeRun, server: Server
+) -> None:
+    run = by_own(SEVERAL, head="provider: own\nchecks: [{type: equals, value: good}]")
+    result = run(*AB, "--chatprompt-repeat=6")
+    result.assert_outcomes(passed=1)
+    assert Counter(server.last_contents) == {"old": 6, "new": 6}
+    assert shown(result)[1] == "a.eval.yaml::c0 (from never to always) 0/6 (0 to 39 %) 6/6 (61 to 100 %)"
+    result.stdout.fnmatch_lines(["own * 1 * 120 * 36 *"])
+    run(*AB, "--collect-only").stdout.fnmatch_lines(["own *10 *"])
+
+
+def test_a_list_of_models_is_no_request_that_is_compared(by_own: MakeRun, server: Server) -> None:
+    code = SEVERAL.replace("    text = request", "    httpx.get('URL/v1/models')\n    text = request")
+    run = by_own(code, head="provider: own\nchecks: [{type: equals, value: good}]")
+    assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+
+
+def test_a_first_answer_that_nobody_can_read_is_named(by_own: MakeRun, server: Server) -> None:
+    route = """
+@pytest.fixture(autouse=True)
+def route(eval_api):
+    eval_api.post(path="/ask").respond(json={"choices": [{"message": {"content": "any"}}]})
+"""
+    run = by_own(SEVERAL.replace("/v1/chat/completions", "/ask") + route)
+    result = run(*AB)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the first request, which alone is sent, got no answer that can be read"])
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+
+
+def test_requests_after_the_first_are_not_compared(by_own: MakeRun, server: Server) -> None:
+    run = by_own(SEVERAL, after=OLD)
+    text = (run.path / "conftest.py").read_text(encoding="utf-8")
+    run.write({"conftest.py": text.replace("LATER", "later")})
+    result = run(*AB)
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    assert (
+        shown(result)[0] == "not compared: a.eval.yaml::c0: its first request is as at main, and only that is compared"
+    )
+
+
+def test_what_a_provider_of_your_own_raises_is_no_answer(by_own: MakeRun, server: Server) -> None:
+    run = by_own(SEVERAL)
+    server.script = of_text(lambda number: DOWN if number == 1 else GOOD, lambda _: BAD)
+    result = run(*AB, "--chatprompt-concurrency=1")
+    result.assert_outcomes(passed=1)
+    assert "not counted, because an answer is missing or could not be graded: 1 pair" in shown(result)
+    server.script = of_text(lambda _: DOWN, lambda _: DOWN)
+    result = run(*AB)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the provider raised HTTPStatusError: Client error '401 Unauthorized' for url *"])
+
+
+# --- tests of your own code
+
+
+OWN_TEST = """
+import httpx
+
+def ask(text, path="/v1/chat/completions"):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    headers = {"authorization": "Bearer sk-own-0123456789"}
+    return httpx.post(f"URL{path}", json=body, headers=headers).json()["choices"][0]["message"]["content"]
+
+def test_own(eval_api, eval_snapshot):
+    ask(f"later: {ask('old')}")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+@pytest.fixture
+def by_code(changed: MakeRun, server: Server) -> MakeRun:
+    """Makes a project with a test of its own code, which has changed since the branch `main`."""
+
+    def make(code: str = OWN_TEST, after: Callable[[str], str] = lambda code: code.replace("old", "new")) -> Run:
+        then = code.replace("URL", server.url)
+        run = changed(**{"test_own.py": then})
+        (run.path / "a.eval.yaml").unlink()
+        run.write({"test_own.py": after(then)})
+        return run
+
+    return make
+
+
+def test_the_first_request_of_your_own_code_is_sent_both_ways(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script = of_text(lambda _: answer("to be or not to be"), lambda number: answer(f"to be {number}"))
+    result = run(*AB, "--chatprompt-report=report.json", "--chatprompt-report=page.html", "--chatprompt-report=r.md")
+    result.assert_outcomes(passed=1)
+    assert Counter(server.last_contents) == {"old": 5, "new": 5}
+    assert {headers["authorization"] for _, headers, _ in server.requests} == {"Bearer sk-own-0123456789"}
+    assert shown(result) == [
+        "with 95 % intervals main now",
+        "1 case without a check: answers of the two versions share 44 % of their words, those of one version 83 %",
+        "no verdict: no answer was graded",
+    ]
+    result.stdout.fnmatch_lines(["own code * 1 * 100 * 30 *", "mean output tokens * 3 (3 to 3) * 3 (3 to 3)"])
+    report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, report_schema())
+    (own,) = report["results"]
+    versions = own["versions"]
+    assert [each["response"]["text"] for each in versions["after"]["attempts"]] == ["to be or not to be"] * 5
+    assert sorted(each["response"]["text"] for each in versions["before"]["attempts"]) == [
+        f"to be {n}" for n in range(5)
+    ]
+    assert own["snapshot"]["state"] == "different"
+    markdown = (run.path / "r.md").read_text(encoding="utf-8")
+    assert "- old" in markdown
+    assert "+ new" in markdown
+    assert "what is sent changed" in (run.path / "page.html").read_text(encoding="utf-8")
+
+
+def test_your_own_code_is_recorded_and_replayed_and_repeated_as_the_user_says(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script = of_text(lambda _: GOOD, lambda _: BAD)
+    expected = shown(run(*AB, "--chatprompt-record", "--chatprompt-repeat=2"))
+    assert recorded_numbers(run, "__snapshots__/test_own/test_own.recording.yaml") == [1, 1, 2, 2]
+    assert Counter(server.last_contents) == {"old": 2, "new": 2}
+    server.requests.clear()
+    assert shown(run(*AB, "--chatprompt-replay", "--chatprompt-repeat=2", "-n1")) == expected
+    assert server.requests == []
+
+
+def test_the_budget_holds_for_your_own_code(by_code: MakeRun, server: Server) -> None:
+    code = OWN_TEST.replace('"m"', '"gpt-4.1"')
+    run = by_code(code + code.partition("\n\n")[2].replace("test_own", "test_too"))
+    server.script, server.reply = None, GOOD
+    # An answer costs $0.000044.
+    result = run(*AB, "--chatprompt-budget-usd=0.0002", "--chatprompt-concurrency=1")
+    result.assert_outcomes(passed=2)
+    assert server.last_contents == ["new", "old"] * 2
+    reason = "the budget of $0.0002 is spent: $0.00018 so far"
+    assert f"not compared: test_own.py::test_too: {reason}" in shown(result)
+
+
+def test_a_stream_that_your_own_code_asks_for_is_read_whole(by_code: MakeRun, server: Server) -> None:
+    chunks = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("to be ", "or not")]
+    events = b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"
+    run = by_code(
+        OWN_TEST.replace('"model": "m"', '"stream": True, "model": "m"').replace(
+            '.json()["choices"][0]["message"]["content"]', ".text"
+        )
+    )
+    server.script = of_text(
+        lambda _: Reply(events, headers={"content-type": "text/event-stream"}), lambda _: Reply({"error": "no"}, 503)
+    )
+    result = run(*AB, "--chatprompt-repeat=1", "--chatprompt-report=report.json")
+    assert Counter(server.last_contents) == {"old": 6, "new": 1}
+    result.assert_outcomes(passed=1)
+    (own,) = json.loads((run.path / "report.json").read_text(encoding="utf-8"))["results"]
+    (after,), (before,) = own["versions"]["after"]["attempts"], own["versions"]["before"]["attempts"]
+    assert after["response"]["text"] == "to be or not"
+    assert before["outcome"] == "error"
+    assert before["problem"].startswith("127.0.0.1 answered 503 Service Unavailable: no\n")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "reason"),
+    [
+        pytest.param("", "", "test_own.py:9: its request is as at main", id="the same"),
+        pytest.param(
+            "later",
+            "other",
+            "test_own.py:9: not compared: its first request is as at main, and only that is compared",
+            id="a later request",
+        ),
+        pytest.param(
+            "test_own",
+            "test_new",
+            "test_own.py:9: not compared: main has no snapshot of it",
+            id="a new test",
+        ),
+        pytest.param(
+            "'old'",
+            "'new', '/v1/embeddings'",
+            "test_own.py:9: not compared: POST /v1/embeddings is of no API whose answers can be read",
+            id="no answers",
+        ),
+        pytest.param(
+            "eval_api.sent == eval_snapshot",
+            "eval_api.sent == eval_snapshot(exclude=lambda prop, path: prop == 'model')",
+            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
+            id="parts",
+        ),
+        pytest.param(
+            "assert eval_api.sent == eval_snapshot",
+            "assert eval_api.sent",
+            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
+            id="no snapshot",
+        ),
+    ],
+)
+def test_your_own_code_that_cannot_be_compared_is_named(
+    by_code: MakeRun, server: Server, then: str, now: str, reason: str
+) -> None:
+    code = OWN_TEST.replace(""".json()["choices"][0]["message"]["content"]""", ".text[:0]")
+    run = by_code(code, lambda code: code.replace(then, now))
     result = run(*AB, "-rs")
-    result.assert_outcomes(passed=2, skipped=1)
-    assert len(server.requests) == 10
-    result.stdout.fnmatch_lines(["SKIPPED * test_own.py:4: not compared: what a test of your own code sends"])
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    result.stdout.fnmatch_lines([f"SKIPPED [[]1[]] {reason}"])
+    assert shown(result)[-1] in (
+        "nothing differs from main, so nothing was sent",
+        "no verdict: nothing could be compared",
+    )
+
+
+def test_a_request_with_a_placeholder_for_its_key_is_not_sent(by_code: MakeRun, server: Server) -> None:
+    code = """
+import pytest
+from pytest_chatprompt import EvalCase
+
+@pytest.fixture
+def eval_case():
+    return EvalCase(id="own", provider="anthropic", input_messages=[{"role": "user", "content": "old"}])
+
+def test_own(eval_response, eval_api, eval_snapshot):
+    assert eval_api.sent == eval_snapshot
+"""
+    result = by_code(code)(*AB)
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    assert shown(result)[0] == (
+        "not compared: test_own.py::test_own: a provider or another process sends it, with a placeholder for its key"
+    )
+
+
+def test_your_own_code_is_sent_to_no_other_model(by_code: MakeRun, server: Server) -> None:
+    result = by_code(after=str)(*MODEL)
+    result.assert_outcomes(skipped=1)
+    assert server.requests == []
+    assert shown(result)[0] == (
+        "not compared: test_own.py::test_own: what a test of your own code sends goes where it says itself"
+    )
+
+
+@pytest.mark.parametrize("line", ["assert 1 == 2", "httpx.post('https://nobody.example/')"])
+def test_your_own_code_whose_test_fails_sends_nothing(by_code: MakeRun, server: Server, line: str) -> None:
+    run = by_code(after=lambda code: code.replace("old", "new") + f"    {line}\n")
+    run(*AB).assert_outcomes(failed=1)
+    assert server.requests == []
+
+
+def test_your_own_code_without_an_answer_is_an_error(by_code: MakeRun, server: Server) -> None:
+    run = by_code()
+    server.script, server.reply = None, DOWN
+    result = run(*AB, "--chatprompt-report=report.json")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "neither version has an answer",
+            "127.0.0.1 answered 401 Unauthorized: down",
+            "Check the key: the environment variable that your code reads, or api_key.",
+        ]
+    )
+
+
+# --- what makes no sense
 
 
 @pytest.mark.parametrize(
@@ -568,8 +914,8 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     assert "main → now" in page
     assert "Better (1)" in page
     assert "failed → passed; 0/2 → 2/2 passed; what is sent changed" in page
-    assert "Not compared (1)" in page
-    assert "<bdi>a.eval.yaml::c3</bdi>: main has no snapshot of it" in page
+    assert "Notes (2)" in page
+    assert "<bdi>not compared: a.eval.yaml::c3: main has no snapshot of it</bdi>" in page
     assert '<th scope="row"><bdi>a.eval.yaml::c0 (from never to always)</bdi></th><td>0/2 (0 to 66 %)</td>' in page
     # In a report of several shards it is the same.
     assert main(["merge", "report.json", "-o", "all.json"]) == 0
@@ -752,9 +1098,13 @@ def test_a_fixture_that_another_provider_lacks_is_an_error(by_provider: MakeRun)
     ("name", "line"),
     [
         ("openai", "nothing differs from provider=openai, so nothing was sent"),
-        ("codex", "not compared: a.eval.yaml::c0: codex is an agent or a provider of your own, which sends by itself"),
-        ("plain", "not compared: a.eval.yaml::c0: plain is an agent or a provider of your own, which sends by itself"),
-        ("gone", "not compared: a.eval.yaml::c0: there is no fixture gone_provider"),
+        ("codex", "not compared: a.eval.yaml::c0: codex is an agent, which sends by itself"),
+        ("plain", "not compared: a.eval.yaml::c0: plain makes no HTTP request"),
+        (
+            "antropic",
+            "a.eval.yaml:3:5: case 'c0': unknown provider 'antropic' (from --chatprompt-ab): there is no fixture "
+            "'antropic_provider', only those of *; did you mean 'anthropic'?",
+        ),
     ],
 )
 def test_what_cannot_be_compared_by_provider_is_named(
@@ -763,3 +1113,73 @@ def test_what_cannot_be_compared_by_provider_is_named(
     run = by_provider(conftest="\n@pytest.fixture\ndef plain_provider():\n    return lambda request: 'good'\n")
     run(LIVE, f"--chatprompt-ab=provider={name}").stdout.fnmatch_lines([line])
     assert server.requests == []
+
+
+def test_a_provider_of_your_own_is_compared_with_a_built_in_one(by_own: MakeRun, server: Server) -> None:
+    run = by_own(SEVERAL, head="checks: [{type: equals, value: good}]", after=OLD)
+    server.script = lambda _, body: GOOD if body["model"] == "m" else BAD
+    line = "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
+    assert shown(run(LIVE, "--chatprompt-ab=provider=own"))[1] == line
+    assert Counter(server.last_contents) == {"old": 10}
+    run("--chatprompt-provider=own", "--snapshot-update")
+    result = run(LIVE, "--chatprompt-provider=own", "--chatprompt-ab=provider=openai")
+    assert shown(result)[1] == "a.eval.yaml::c0 (from always to never) 5/5 (57 to 100 %) 0/5 (0 to 43 %)"
+    assert Counter(server.last_contents) == {"old": 20}
+
+
+def test_a_provider_of_your_own_that_chooses_its_model_is_named(by_own: MakeRun, server: Server) -> None:
+    run = by_own(SEVERAL, after=OLD)
+    line = "not compared: a.eval.yaml::c0: own sends the same, whatever model the settings name"
+    assert shown(run(*MODEL))[0] == line
+    text = (run.path / "conftest.py").read_text(encoding="utf-8")
+    takes = text.replace("def ask(text)", "def ask(text, model='m')").replace('"model": "m"', '"model": model')
+    run.write({"conftest.py": takes.replace("ask(text)}", "ask(text, (request.settings or {}).get('model', 'm'))}")})
+    assert server.requests == []
+    run(*MODEL).assert_outcomes(passed=1)
+    assert Counter(body["model"] for _, _, body in server.requests) == {"m": 5, "gpt-5-mini": 5}
+
+
+def test_another_server_that_gets_the_same_is_another_provider(by_provider: MakeRun, server: Server) -> None:
+    gateway = f"""
+@pytest.fixture(scope="session")
+def gateway_provider():
+    return OpenAIProvider(base_url="{server.url}/gateway", api_key="any", max_retries=0)
+"""
+    run = by_provider(conftest=gateway)
+    server.script, server.reply = None, GOOD
+    run(LIVE, "--chatprompt-ab=provider=gateway").assert_outcomes(passed=1)
+    assert Counter(path for path, _, _ in server.requests) == {"/chat/completions": 5, "/gateway/chat/completions": 5}
+
+
+TARGETS = """
+targets:
+  - {name: small, provider: openai, model: gpt-5-mini}
+  - {name: large, provider: openai, model: gpt-5, max_output_tokens: 70}
+"""
+
+
+def test_a_name_with_a_model_is_a_provider(by_model: MakeRun) -> None:
+    result = by_model()(LIVE, "--chatprompt-ab=provider=openai:gpt-5-mini")
+    result.assert_outcomes(passed=2)
+    assert shown(result)[0] == "with 95 % intervals now provider=openai:gpt-5-mini"
+    assert shown(result)[-1].startswith("better: +100 points")
+
+
+def test_a_target_of_agentv_is_a_provider(changed: MakeRun, server: Server) -> None:
+    files = {".agentv/targets.yaml": TARGETS}
+    run = changed({"c0": "first"}, {"c0": "first"}, f"target: small\n{CHECKS}", **files)
+    server.script = lambda _, body: GOOD if body["model"] == "gpt-5" else BAD
+    result = run(LIVE, "--chatprompt-ab=provider=large", "--chatprompt-repeat=6")
+    result.assert_outcomes(passed=1)
+    bodies = [body for _, _, body in server.requests]
+    assert Counter((body["model"], body.get("max_completion_tokens")) for body in bodies) == {
+        ("gpt-5-mini", None): 6,
+        ("gpt-5", 70): 6,
+    }
+    assert shown(result)[-1].startswith("better: +100 points")
+    server.requests.clear()
+    run(LIVE, "--chatprompt-ab=model=gpt-5", "--chatprompt-repeat=6").assert_outcomes(passed=1)
+    assert Counter(body["model"] for _, _, body in server.requests) == {"gpt-5-mini": 6, "gpt-5": 6}
+    run(LIVE, "--chatprompt-ab=provider=smal").stdout.fnmatch_lines(
+        ["*unknown provider 'smal' (from --chatprompt-ab): * did you mean 'small'?"]
+    )

@@ -10,13 +10,20 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt import AnthropicProvider, GeminiProvider, OpenAIProvider, ProviderRequest
+from pytest_chatprompt import (
+    AnthropicProvider,
+    CLIProvider,
+    GeminiProvider,
+    OpenAIProvider,
+    ProviderRequest,
+    ProviderResponse,
+)
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import preview_prepared
-from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.old_request import NotComparableError, first_request, restored_exchange
+from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
 from pytest_chatprompt.snapshots.revision import Revision
 from tests.git_repository import Git, commit_all
 from tests.media import PNG
@@ -47,9 +54,7 @@ def old(exchange: Exchange, masks: Masks = NO_MASKS, **changed: Any) -> dict[str
     """What a snapshot shows of the only request of an exchange, with some of its body changed."""
     shown = json.loads(json.dumps(exchange.sent[0].as_data()))
     shown["request"] |= changed
-    request = first_request(masks.apply({"provider": "any", "question": "any", **shown}))
-    assert request is not None
-    return request
+    return request_part(masks.apply({"provider": "any", "question": "any", **shown}))
 
 
 def parts(*contents: bytes, encode: Callable[[bytes], bytes] = base64.b64encode) -> list[dict[str, Any]]:
@@ -160,7 +165,33 @@ def test_a_request_with_other_headers_is_named(revision: Revision) -> None:
         restored_exchange(request, present, AnthropicProvider(), Masks(), revision)
 
 
-def test_the_first_of_several_requests_counts_and_an_agent_has_none() -> None:
-    first = {"endpoint": "POST /one", "request": {}}
-    assert first_request({"question": "any", "requests": [first, {"endpoint": "POST /two", "request": {}}]}) == first
-    assert first_request({"argv": ["codex"], "prompt": "any"}) is None
+def captured(url: str, body: Any) -> Exchange:
+    """What a provider of your own has sent to a server of its own."""
+    sent = SentRequest(f"POST {url}", body, url=f"https://app.example{url}")
+    return Exchange(ProviderRequest(question="any"), ProviderResponse(text=""), (sent,), in_place_of=sent)
+
+
+def test_a_request_to_your_own_server_is_sent_again_as_text_or_json(revision: Revision) -> None:
+    for body, old_body in (({"ask": "new"}, {"ask": "old"}), ("new", "old")):
+        present = captured("/ask", body)
+        restored = restored_exchange(
+            {"endpoint": "POST /ask", "request": old_body}, present, CLIProvider(["any"]), NO_MASKS, revision
+        )
+        assert (restored.sent[0].body, restored.in_place_of) == (old_body, present.sent[0])
+
+
+@pytest.mark.parametrize(
+    ("url", "then", "old_body", "reason"),
+    [
+        ("/ask", "/say", {}, "at main it went to another API: POST /say"),
+        ("/v1/messages?a=1", "/v1/messages?a=2", {}, "at main it had another query: POST /v1/messages[?]a=2"),
+        ("/ask", "/ask", {"base64": "AA=="}, "what it sends is neither JSON nor text"),
+        ("/ask", "/ask", None, "what it sends is neither JSON nor text"),
+    ],
+)
+def test_what_your_own_client_cannot_send_again_is_named(
+    revision: Revision, url: str, then: str, old_body: Any, reason: str
+) -> None:
+    request = {"endpoint": f"POST {then}", "request": old_body}
+    with pytest.raises(NotComparableError, match=reason):
+        restored_exchange(request, captured(url, {}), CLIProvider(["any"]), NO_MASKS, revision)

@@ -154,7 +154,7 @@ class HTTPClient:
         timeout_seconds = begin()
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
         with _Deadline(self._watch, time.monotonic() + timeout_seconds, cancellation) as deadline:
-            extensions = {PROVIDER_EXTENSION: self._provider, "trace": deadline.trace}
+            extensions = {"trace": deadline.trace, **({PROVIDER_EXTENSION: self._provider} if self._provider else {})}
             failure: httpx.TransportError | None = None
             try:
                 with (

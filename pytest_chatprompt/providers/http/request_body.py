@@ -6,6 +6,7 @@ What data cannot tell exactly is shown as its text: JSON with a repeated key, or
 from __future__ import annotations
 
 import base64
+import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -49,6 +50,11 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
             subtype = boundary[1].lower()
             return {PARTS_KEY: parts} if subtype == "form-data" else {PARTS_KEY: parts, _SUBTYPE_KEY: subtype}
     return _json_or_text(content, json_starts="")
+
+
+def encode_body(body: Any) -> bytes:
+    """Encode what `decode_body` made of text or JSON."""
+    return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def read_body(body: Any) -> Any:

@@ -39,6 +39,7 @@
  * @property {PromptPart[][]} [parts] of each request that is sent, the longest first
  * @property {string} [parting] the first step at which it parts from the stored run
  * @property {string} [accept]
+ * @property {boolean} [is_change_first] whether what is sent comes before the answers
  * @property {CaseBody & {outcome: string}} [before] in an earlier run, that this one is compared with
  */
 
@@ -428,7 +429,8 @@ function comparedAnswers({ entry, body }) {
   const before = /** @type {CaseBody & {outcome: string}} */ (body.before);
   const [old, now] = [before, body].map((side) => (side.response ? answerText(side.response) : ""));
   const sides = [before, body].map((side) => {
-    const parts = side.repeats ? repeatsView(side.repeats, side.checks) : side.response ? answerParts(side.response, side.checks).slice(-2) : [];
+    const single = side.response ? answerParts(side.response, side.checks).slice(-2) : [];
+    const parts = side.repeats ? repeatsView(side.repeats, side.checks) : side.answers && body.is_change_first && side.response ? applicationView(side.response, side.answers).slice(0, -1) : single;
     return make("div", {}, ...parts, side.error && make("p", { class: "problem" }, isolated(side.error.message)));
   });
   return make(

@@ -411,8 +411,9 @@ function caseParts({ entry, body }, opened) {
   const error = body.error && !isTold && make("p", { class: "problem" }, isolated(body.error.message), body.error.path ? make("code", {}, isolated(` ${body.error.path}:${body.error.line}`)) : "");
   // Offline only what is sent is graded.
   const requestChecks = !body.response && checksView(body.checks);
-  const sent = body.sent || body.stored ? make("div", { class: isUneven ? "sent" : "sent beside" }, conversationView(body), payloadView(body)) : make("p", { class: "calm" }, "Nothing is known of what it sends: it did not come to that.");
-  return [where, opened.length > 1 && providers, notes.children.length && notes, error, accept, answersView(opened), requestChecks, sent].map((part) => part || "");
+  const conversation = (body.sent || body.stored) && conversationView(body);
+  const sent = conversation ? make("div", { class: isUneven ? "sent" : "sent beside" }, !body.is_change_first && conversation, payloadView(body)) : make("p", { class: "calm" }, "Nothing is known of what it sends: it did not come to that.");
+  return [where, opened.length > 1 && providers, notes.children.length && notes, error, accept, body.is_change_first && conversation, answersView(opened), requestChecks, sent].map((part) => part || "");
 }
 
 /** Mark the row of the open case. */
