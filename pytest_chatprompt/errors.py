@@ -27,6 +27,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     │   └── EmptyResponseError    the API replied with status 200, but with an empty answer
     ├── CaptureError              what a provider sent could not be captured, or nothing answers it offline
     │   └── BlockedConnectionError     code tried to reach beyond this machine in an offline run
+    ├── MCPServerError            an MCP server could not be started or reached, or does not keep to the protocol
     ├── ReplayError               nothing is recorded for a request, or the recording is unreadable
     ├── CheckFailedError          an answer, or what is sent, does not pass the checks of its case
     ├── CheckError                a check cannot be graded: it crashed, or what it looks at is missing
@@ -244,6 +245,10 @@ class BlockedConnectionError(CaptureError, OSError):
 
     It is an `OSError` too, so that HTTP clients clean up as they do after any failed connection.
     """
+
+
+class MCPServerError(ChatPromptError):
+    """An MCP server could not be started or reached, or does not keep to the protocol."""
 
 
 class ReplayError(ChatPromptError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
@@ -110,6 +111,7 @@ openrouter_provider = _built_in("openrouter", "OpenRouter with its defaults; the
 mistral_provider = _built_in("mistral", "Mistral with its defaults; the key comes from the environment.")
 vscode_provider = _built_in("vscode", "VS Code's agent with its defaults.")
 codex_provider = _built_in("codex", "Codex with its defaults.")
+claude_provider = _built_in("claude", "Claude Code with its defaults.")
 
 
 @pytest.fixture(scope="session")
@@ -147,6 +149,19 @@ def eval_response(
     from pytest_chatprompt.runs.fixture_values import response_of  # noqa: PLC0415
 
     return response_of(request, eval_request, eval_provider, eval_api)
+
+
+@pytest.fixture(scope="session")
+def mcp_tools(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
+    """Reads what an MCP server shows: `mcp_tools(command=[...])`, or a `url=`, or a server object."""
+    from pytest_chatprompt.capture.mcp_server import read_mcp_server  # noqa: PLC0415
+    from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
+
+    # Its hooks show an error as text.
+    EvalSession.get(request.config)
+    options = request.config.stash[options_key]
+    allowed_hosts = None if options.live else options.allowed_hosts
+    return partial(read_mcp_server, root=request.config.rootpath, allowed_hosts=allowed_hosts)
 
 
 @pytest.fixture(scope="session")

@@ -123,8 +123,7 @@ snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 crashed_key: Final = pytest.StashKey[bool]()
 # The environment variable by which somebody says that all is to be accepted, though nobody has seen it.
 ALLOW_UPDATE: Final = "CHATPROMPT_ALLOW_UPDATE"
-# The ids of all snapshots that do not exist yet, and of those whose case is gone.
-NEW: Final = "new"
+# The id of all snapshots whose case is gone.
 UNUSED: Final = "unused"
 NOTHING_UNUSED: Final = f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone."
 # How it is called for the workers of pytest-xdist.
@@ -273,7 +272,7 @@ class Options:
         self.least_repeat, self.repeat = _parse_repeat(config.getoption("chatprompt_repeat"))
         self._resolve_ab(config)
         self.reports = tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_report"))
-        self.accept: list[str] = config.getoption("chatprompt_accept")
+        self.accept: list[str] = [each.lower() for each in config.getoption("chatprompt_accept")]
         self.review: str | None = config.getoption("chatprompt_review")
         others = (*_WRITING, "--chatprompt-against", "--chatprompt-show", "--collect-only")
         if self.accept:
@@ -380,9 +379,14 @@ def _refused_update(config: pytest.Config) -> str:
         # The controller of pytest-xdist has the terminal.
         return str(config.workerinput[REFUSED_UPDATE])
     asked = [option for option in UPDATING if config.getoption(option, False)]
-    if not (asked and protects) or os.environ.get(ALLOW_UPDATE) or _has_terminal(config):
+    if not (asked and protects) or _is_on(os.environ.get(ALLOW_UPDATE, "")) or _has_terminal(config):
         return ""
     return asked[0]
+
+
+def _is_on(value: str) -> bool:
+    """Whether an environment variable says yes."""
+    return value.strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

@@ -53,8 +53,7 @@ from pytest_chatprompt.cases.message import (
     TextPart as TextPart,
     ToolCall as ToolCall,
 )
-from pytest_chatprompt.cases.origin import Origin as Origin, YamlSource as YamlSource
-from pytest_chatprompt.cases.rows import Row as Row
+from pytest_chatprompt.cases.origin import Origin as Origin, Row as Row, YamlSource as YamlSource
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,
@@ -77,6 +76,7 @@ from pytest_chatprompt.errors import (
     InternalServerError as InternalServerError,
     InvalidPatternError as InvalidPatternError,
     MaskError as MaskError,
+    MCPServerError as MCPServerError,
     MissingSettingError as MissingSettingError,
     NotFoundError as NotFoundError,
     PayloadError as PayloadError,
@@ -102,6 +102,7 @@ from pytest_chatprompt.providers.agents.base import (
     AgentSettings as AgentSettings,
     build_document as build_document,
 )
+from pytest_chatprompt.providers.agents.claude import ClaudeProvider as ClaudeProvider
 from pytest_chatprompt.providers.agents.cli import CLIProvider as CLIProvider
 from pytest_chatprompt.providers.agents.codex import CodexProvider as CodexProvider
 from pytest_chatprompt.providers.agents.process import ProcessResult as ProcessResult

@@ -18,7 +18,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
-    PlainValidator,
+    GetPydanticSchema,
     Strict,
     Tag,
     WrapValidator,
@@ -160,11 +160,13 @@ _Messages = Annotated[TupleOf[_Message], Field(min_length=1)]
 _ProviderName = Annotated[NonEmptyString, KnownNames("provider")]
 _Target = Annotated[str, KnownNames("provider")] | None
 # All characters but those of ASCII fit: editors know other letters than Python does.
-_VARIABLE_NAME: Final = rf"^(?!({'|'.join(sorted(RESERVED_NAMES))})$)[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*$"
+_IDENTIFIER: Final = r"[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*$"
+_VARIABLE_NAME: Final = rf"^(?!({'|'.join(sorted(RESERVED_NAMES))})$){_IDENTIFIER}"
 _Variables = dict[Annotated[str, pattern(_VARIABLE_NAME)], Any]
 _ROW_ID: Final = {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "integer"}]}
 _Row = Annotated[_Variables, Keywords({"properties": {"id": _ROW_ID}})]
 _DataPath = Annotated[str, pattern(path_pattern(DATA_SUFFIXES))]
+_ToolsName = Annotated[str, pattern(f"{path_pattern(DATA_SUFFIXES)}|^{_IDENTIFIER}")]
 _Tool = ChatTool | FlatTool | OtherTool | RawPart
 _ToolChoice = Annotated[
     Mapping[str, Any], Keywords({**_CHOICE_OF_ONE, **_where_type("allowed_tools", _CHOICE_OF_SEVERAL)})
@@ -189,7 +191,7 @@ _AS_WRITTEN: Final[Mapping[tuple[type[BaseModel], str], Any]] = {
     # As `is_valid_tag` says.
     (SharedKeys, "tags"): TupleOf[Annotated[str, pattern(r"^(?!_)[\w\-./+\u0080-\uffff]+$")]],
     (SharedKeys, "settings"): Annotated[RequestSettings, OtherKeys(dict[_ProviderName, RequestSettings])] | None,
-    (SharedKeys, "tools"): _DataPath | TupleOf[_Tool] | None,
+    (SharedKeys, "tools"): _ToolsName | TupleOf[_Tool] | None,
     (SharedKeys, "tool_choice"): Annotated[str, Keywords({"enum": [*TOOL_CHOICES]})] | _ToolChoice | None,
     (SharedKeys, "response_format"): _DataPath | PlainFormat | ChatSchemaFormat | FlatSchemaFormat | None,
     (SharedKeys, "checks"): TupleOf[WrittenCheck],
@@ -214,6 +216,7 @@ _EXAMPLES: Final[Mapping[tuple[type[BaseModel], str], Sequence[Any]]] = {
     (SharedKeys, "settings"): [{"temperature": 0, "openai": {"seed": 7}}],
     (SharedKeys, "tools"): [
         "./tools.json",
+        "shop",
         [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}],
     ],
     (SharedKeys, "tool_choice"): ["required", {"type": "function", "name": "get_weather"}],
@@ -270,9 +273,9 @@ _NOT_IN_A_SCHEMA: Final = (
     AfterValidator,
     BeforeValidator,
     Discriminator,
+    GetPydanticSchema,
     KnownNames,
     OtherKeys,
-    PlainValidator,
     Strict,
     Tag,
     WrapValidator,

@@ -322,6 +322,19 @@ def test_the_target_of_the_page_on_eval_files_is_a_provider(run: Run) -> None:
     assert run.snapshots() == ["__snapshots__/a.eval/hello[gemini_base].yaml"]
 
 
+def test_the_file_of_agentv_on_the_page_of_formats_runs(run: Run) -> None:
+    (suite,) = blocks("docs/formats.md", "yaml")
+    run.write(
+        {
+            "evals/a.eval.yaml": suite,
+            "evals/more/b.yaml": "- {id: more, vars: {input: hi}}\n",
+            ".agentv/providers.yaml": "- {id: openai, label: local, config: {model: gpt-x}}\n",
+        }
+    )
+    run("--snapshot-update", "-W", "default").assert_outcomes(passed=2, warnings=1)
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[local].yaml")["question"] == "Say hello"
+
+
 def test_the_fields_of_targets_are_documented() -> None:
     rows = table("docs/eval-files.md", after="| field | what happens |")
     documented = {name for row in rows for name in quoted(row[0])}
@@ -740,7 +753,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "docs/grading.md": 3,
         "docs/live.md": 1,
         LOCK: 4,
-        "docs/own-code.md": 6,
+        "docs/own-code.md": 7,
         "docs/providers.md": 8,
         "docs/review.md": 1,
         "docs/snapshots.md": 3,
@@ -755,6 +768,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 7,
         ("docs/eval-files.md", "json"): 1,
+        ("docs/formats.md", "yaml"): 1,
         ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
         (LOCK, "yaml"): 1,
@@ -896,7 +910,7 @@ def test_every_fixture_and_option_is_in_the_reference() -> None:
     defined = r"^(?:def )?(\w+)(?:\(| = _built_in\()"
     fixtures = re.findall(defined, Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == len(PROVIDERS) + 9
+    assert len(public) == len(PROVIDERS) + 10
     for name in public:
         assert f"`{name}`" in PAGES["docs/reference.md"]
     in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]

@@ -9,15 +9,17 @@ import struct
 from abc import ABC, abstractmethod
 from binascii import crc32
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply, UnansweredSchemaError, make_answer
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.text.json_data import value_at
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.apis.conversation import Conversation
+    from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
 
 _MOST_CHOICES: Final = 128
 _PIECE: Final = r"\s*\S+|\s+$"
@@ -136,6 +138,9 @@ class ModelAPI(ABC):
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
         """Answer a request as the API does; a `ValueError` if the reply is not one for it."""
+        # Few runs answer requests.
+        from pytest_chatprompt.apis.reply import ModelRequest, UnansweredSchemaError  # noqa: PLC0415
+
         model_request = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, model_request, reply.error)
@@ -232,6 +237,8 @@ class ChatAPI(ModelAPI):
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
+        from pytest_chatprompt.apis.reply import make_answer  # noqa: PLC0415 - see `answer`
+
         body = model_request.body
         answer = make_answer(model_request, self.definitions(body), self.read_conversation(body), reply, self.call_ids)
         return self.body(model_request, answer)

@@ -9,7 +9,7 @@ https://platform.openai.com/docs/guides/error-codes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
@@ -51,12 +51,14 @@ from pytest_chatprompt.apis.preflight import (
     about_calls,
     about_definitions,
 )
-from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
 from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
 
 
 def image_part(media: Media) -> dict[str, Any]:
@@ -192,9 +194,9 @@ class OpenAIProvider(OpenAIBase):
         max_tokens_parameter: MaxTokensParameter | None = None,
         **settings: Unpack[ChatProviderArguments],
     ) -> None:
-        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter | None)
         super().__init__(base_url=base_url, **settings)
         if max_tokens_parameter is not None:
+            check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter | None)
             self.max_tokens_parameter = max_tokens_parameter
         self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((self.max_tokens_parameter,))}
 
@@ -335,6 +337,9 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
 
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `response_format`."""
+        # Few runs answer requests.
+        from pytest_chatprompt.apis.reply import Definitions  # noqa: PLC0415
+
         return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), body.get("response_format"))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:

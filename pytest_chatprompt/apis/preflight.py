@@ -156,10 +156,8 @@ class Rule(NamedTuple):
     def findings(self, request: PreflightInput) -> Iterator[Finding]:
         """Find the places where a request breaks the rule, in the order of the messages."""
         for place, text in self.find_violations(request):
-            if isinstance(place, ChatMessage):
-                yield Finding(self.name, text, self.source, place.number)
-            else:
-                yield Finding(self.name, text, self.source, location=place or ())
+            number, location = (place.number, ()) if isinstance(place, ChatMessage) else (None, place or ())
+            yield Finding(self.name, text, self.source, number, location)
 
 
 def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:

@@ -25,6 +25,7 @@ PROVIDERS: Final = {
     "mistral": "apis.mistral.MistralProvider",
     "vscode": "providers.agents.vscode.VSCodeProvider",
     "codex": "providers.agents.codex.CodexProvider",
+    "claude": "providers.agents.claude.ClaudeProvider",
     "cli": "providers.agents.cli.CLIProvider",
 }
 

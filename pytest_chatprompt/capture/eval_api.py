@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,7 +19,6 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.clients.interceptor import awaited, run_now
-from pytest_chatprompt.capture.clients.wire import error_reply
 from pytest_chatprompt.capture.guard import find_late_owner, note_sender
 from pytest_chatprompt.capture.reply_queue import ReplyQueue, When
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 
-@dataclass(slots=True, eq=False)
 class LoggedRequest:
     """A request that was sent, its body read, and what answered it; see `SentRequest`."""
 
-    request: httpx.Request
-    answered_by: AnsweredBy = "nothing"
-    is_late: bool = False
+    def __init__(self, request: httpx.Request, answered_by: AnsweredBy = "nothing", is_late: bool = False) -> None:
+        self.request = request
+        self.answered_by = answered_by
+        self.is_late = is_late
 
     def as_sent(self) -> SentRequest:
         """The request as tests read it, its path whole."""
@@ -253,8 +252,9 @@ class EvalAPI(respx.MockRouter):
         # A forked process may send what nobody would capture in this process either.
         if os.getpid() != self._process_id and self._passes(request):
             return None
-        stray = self._claim(request)
-        if stray is not None:
+        if (stray := self._claim(request)) is not None:
+            from pytest_chatprompt.capture.clients.wire import error_reply  # noqa: PLC0415 - most requests are answered
+
             return error_reply(f"{describe_request(request)} {stray}")
         entry = self._log_request(request)
         try:
@@ -300,6 +300,8 @@ class EvalAPI(respx.MockRouter):
         return None
 
     def _refuse(self, error: BudgetError | CaptureError | ReplayError) -> httpx.Response:
+        from pytest_chatprompt.capture.clients.wire import error_reply  # noqa: PLC0415 - most requests are answered
+
         self.errors.append(error)
         return error_reply(str(error))
 

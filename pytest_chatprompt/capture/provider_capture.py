@@ -197,7 +197,9 @@ def _run_agent(
     def handle(sent: httpx.Request) -> httpx.Response | None:
         # One at a time: a test's routes need not be safe between threads.
         with lock:
-            requests.append(sent)
+            if sent.method != "HEAD":
+                # That is how Claude Code opens a connection where it has no proxy: a model is asked nothing.
+                requests.append(sent)
             redactor.add_request(sent.headers, sent.url)
             return None if api is None else api.handler(sent)
 

@@ -26,6 +26,7 @@ from pytest_chatprompt.wording import did_you_mean, shown_path
 # The attributes of each agent that a target may set.
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
+    "claude": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
     "vscode": frozenset({"executable", "args", "cwd", "timeout_seconds"}),
     "cli": frozenset({"command", "files_format", "cwd", "timeout_seconds"}),
 }
@@ -132,8 +133,10 @@ _PROVIDERS: Final = {
     "google": "gemini",
     "google-gemini": "gemini",
     "codex-cli": "codex",
+    "claude-cli": "claude",
 }
-_REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
+# In 4.x and in 5.x.
+_REFERENCE: Final = re.compile(r"\$?\{\{\s*(?:env\.)?(\w+)\s*\}\}")
 
 
 @dataclass(frozen=True)
@@ -172,15 +175,30 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
     _, document = read_yaml_file(path, root, shown)
-    targets = document.find(("targets",))
-    if targets is document or not isinstance(targets.value, tuple):
-        raise EvalFileError([Diagnostic(shown, *targets.position, "targets must be a list under the key 'targets'")])
+    key = path.stem
+    targets = document.find((key,))
+    # What AgentV 5 calls providers may be the whole file.
+    if not isinstance(targets.value, tuple) or (targets is document and key == "targets"):
+        raise EvalFileError([Diagnostic(shown, *targets.position, f"{key} must be a list under the key {key!r}")])
     nodes: dict[str, list[Node]] = {}
-    for node in targets.value:
+    for node in map(_as_target, targets.value):
         written = node.find_entry(("name",))
         if written is not None and isinstance(written.node.value, str):
             nodes.setdefault(written.node.value, []).append(node)
     return TargetsFile(shown, nodes)
+
+
+def _as_target(node: Node) -> Node:
+    """A provider of AgentV 5 as a target of 4: its settings stand beside its name, which is its label, else its id."""
+    if not isinstance(node.value, dict):
+        return node
+    config = node.find(("config",)).value
+    entries = {key: each for key, each in node.value.items() if key != "config" or not isinstance(config, dict)}
+    entries |= config if "config" in node.value and isinstance(config, dict) else {}
+    for key in ("label", "id"):
+        if key in entries:
+            entries.setdefault("provider" if "name" in entries else "name", entries.pop(key))
+    return Node(node.mark, entries)
 
 
 def _read_target(shown: str, name: str, node: Node) -> Target:
@@ -241,7 +259,7 @@ def _why_ineffective(key: str, field: str, entry: Entry, target: str, provider: 
     if field not in effective:
         hint = did_you_mean(_snake(key), effective | _SILENT) or f"set it in a fixture {target}_provider"
         return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
-    if field in ("api_key", "endpoint", "cwd") or "${{" not in str(entry.node.data()):
+    if field in ("api_key", "endpoint", "cwd") or not _REFERENCE.search(str(entry.node.data())):
         return ""
     return (
         f"comes from the environment, on which snapshots must not depend: that of {provider}_provider counts; "

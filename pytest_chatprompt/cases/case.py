@@ -16,7 +16,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainValidator,
     PrivateAttr,
     model_validator,
 )
@@ -32,8 +31,7 @@ from pytest_chatprompt.cases.fields import (
     is_number,
 )
 from pytest_chatprompt.cases.message import EvalMessage, expand_shorthands, read_expected_messages
-from pytest_chatprompt.cases.origin import CaseTest, Origin, YamlSource
-from pytest_chatprompt.cases.rows import Row, find_problem
+from pytest_chatprompt.cases.origin import CaseTest, Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.json_data import (
     checked,
@@ -42,6 +40,7 @@ from pytest_chatprompt.text.json_data import (
     freeze,
     invalid,
     json_problems,
+    parsed,
     unexpected,
     without_extensions,
 )
@@ -69,17 +68,16 @@ def option_readers() -> ModuleType:
 
 _Data = Mapping[str, Any]
 # `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_settings(data))]
-ToolsOrPath = Annotated[
-    str | tuple[_Data, ...] | None, PlainValidator(lambda data: option_readers().read_tools_or_path(data))
-]
-ToolChoiceOrWord = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_tool_choice(data))]
-FormatOrPath = Annotated[str | _Data | None, PlainValidator(lambda data: option_readers().read_format_or_path(data))]
+Settings = Annotated[_Data | None, parsed(lambda data: option_readers().read_settings(data))]
+ToolsOrPath = Annotated[str | tuple[_Data, ...] | None, parsed(lambda data: option_readers().read_tools_or_path(data))]
+ToolChoiceOrWord = Annotated[str | _Data | None, parsed(lambda data: option_readers().read_tool_choice(data))]
+FormatOrPath = Annotated[str | _Data | None, parsed(lambda data: option_readers().read_format_or_path(data))]
 
 
-_RowsOrPath: Final = checked(
-    "a list of rows or the path of a dataset", lambda value: value is None or isinstance(value, str | list)
-)
+def _require_rows_or_path(value: Any) -> Any:
+    if not isinstance(value, str | list | None):
+        raise unexpected("a list of rows or the path of a dataset")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +141,13 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
 
 
 def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    problem = find_problem(variables or {})
-    if problem is not None:
-        key, text = problem
-        raise error_at((key,), invalid(text))
+    if variables is not None:
+        # Most cases have none.
+        from pytest_chatprompt.cases.rows import find_problem  # noqa: PLC0415
+
+        problem = find_problem(variables)
+        if problem is not None:
+            raise error_at(problem[:1], invalid(problem[1]))
     return variables
 
 
@@ -182,7 +183,8 @@ class SharedKeys(StrictModel):
         guideline_patterns: the globs that make a file a guideline; `None` if it is not set.
         tags: the markers of pytest that `-m` selects; those of a case add to its file's.
         settings: the parameters of the request, and mappings of them for single providers; `None` for none.
-        tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
+        tools: what the model may call, as the author wrote it, or the path of a file with it, or the name before
+            `_tools` of a fixture; `None` if it is not set.
         tool_choice: which of the tools the model has to call; `None` if it is not set.
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.
@@ -211,11 +213,11 @@ class SharedKeys(StrictModel):
     tools: ToolsOrPath = None
     tool_choice: ToolChoiceOrWord = None
     response_format: FormatOrPath = None
-    checks: Annotated[tuple[EvalCheck, ...], BeforeValidator(read_checks)] = ()
+    checks: Annotated[tuple[EvalCheck, ...], parsed(read_checks)] = ()
     repeat: Repeat | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
-    parametrize: Annotated[StringOrList[Any], BeforeValidator(_RowsOrPath.func)] = None
+    parametrize: Annotated[StringOrList[Any], BeforeValidator(_require_rows_or_path)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None
@@ -252,7 +254,7 @@ class EvalCase(SharedKeys):
     id: NonEmptyString
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
-    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()
+    expected_messages: Annotated[tuple[Any, ...], parsed(read_expected_messages)] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
     input: Any = None
@@ -262,8 +264,8 @@ class EvalCase(SharedKeys):
 
     @model_validator(mode="before")
     @classmethod
-    def _expand_shorthands(cls, data: Any) -> Any:
-        return expand_shorthands(data) if isinstance(data, dict) else data
+    def _read_mapping(cls, data: Any) -> Any:
+        return expand_shorthands(without_extensions(data)) if isinstance(data, dict) else data
 
     @property
     def has_origin(self) -> bool:
@@ -273,9 +275,10 @@ class EvalCase(SharedKeys):
     @property
     def origin(self) -> Origin:
         """The file and the position that the case was read from; an `AttributeError` if it was not."""
-        if self._origin is None:
+        # pydantic looks a private attribute up slowly.
+        if (origin := self._origin) is None:
             raise AttributeError(f"case {self.id!r} was not read from a file")
-        return self._origin
+        return origin
 
     @property
     def path(self) -> Path:
@@ -290,7 +293,7 @@ class EvalCase(SharedKeys):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        return None if self._origin is None or self._origin.row is None else self._origin.row.id
+        return None if (origin := self._origin) is None or origin.row is None else origin.row.id or None
 
     @property
     def full_id(self) -> str:

@@ -6,10 +6,10 @@ import math
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.text.json_data import checked, invalid, unexpected, without_extensions
+from pytest_chatprompt.text.json_data import checked, invalid, parsed, unexpected, without_extensions
 from pytest_chatprompt.wording import did_you_mean
 
 
@@ -59,7 +59,7 @@ class StrictModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_extension_keys(cls, data: Any) -> Any:
+    def _read_mapping(cls, data: Any) -> Any:
         return without_extensions(data) if isinstance(data, dict) else data
 
 
@@ -97,7 +97,7 @@ Stop = Annotated[
     checked("a text, or a list of texts, none of them empty", _is_stop),
 ]
 Seed = Annotated[int, checked("a whole number", is_integer)]
-ReasoningEffort = Annotated[str, PlainValidator(_check_effort)]
+ReasoningEffort = Annotated[str, parsed(_check_effort)]
 
 
 DATA_SUFFIXES: Final = (".json", ".yaml", ".yml")

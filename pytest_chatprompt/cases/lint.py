@@ -39,7 +39,8 @@ def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnosti
 
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
     for name in _GRADING:
-        if name in entries and _has_content(entries[name]):
+        # What a reader of another format has put there, it has told already.
+        if name in entries and entries[name].key.text == name and _has_content(entries[name]):
             yield entries[name].key.position, name
     for name, entry in _inner(entries, "execution").items():
         if name in _GRADING and _has_content(entry):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -10,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers
+from pytest_chatprompt.cases.case import EvalCase, SharedKeys, is_valid_tag, option_readers, place_of_row
 from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
-from pytest_chatprompt.cases.origin import Origin, TranslatedSource, YamlSource
-from pytest_chatprompt.cases.rows import Row, load_dataset, make_rows, read_nodes
+from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
 from pytest_chatprompt.text.json_data import freeze
-from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
+from pytest_chatprompt.text.yaml import Node, Position, parse_yaml, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -104,17 +104,22 @@ class _EvalFileLoader:
         self.rows: dict[Position, list[Row] | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
-        text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
-        source: YamlSource | TranslatedSource = YamlSource(text)
-        if not isinstance(document.value, dict):
-            self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
-            raise EvalFileError(self.diagnostics)
+        if self.path.suffix == ".jsonl":
+            # Lines of tests are AgentV's, with a name of theirs.
+            text = json.dumps({"name": self.path.stem, "tests": self.path.name})
+            document = parse_yaml(text)
+        else:
+            text, document = read_yaml_file(self.path, self.root, self.shown_path, _LEVELS)
+        source = YamlSource(text)
         rows: Mapping[int, Row] = {}
-        if "evalcases" not in document.value:
+        if not isinstance(document.value, dict) or "evalcases" not in document.value:
             translation = self.translate(source.root, warn)
             if translation is not None:
                 document, rows = translation
-                source = TranslatedSource(document)
+                source = YamlSource(text, document)
+        if not isinstance(document.value, dict):
+            self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
+            raise EvalFileError(self.diagnostics)
         file_keys = self.validate_file_keys(document, source)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -123,7 +128,7 @@ class _EvalFileLoader:
             warn(warning)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
-            origin = Origin(self.path, self.shown_path, *node.position, source, index)
+            origin = Origin(self.path, self.shown_path, *node.position, source, index, rows.get(index))
             data = node.data()
             try:
                 case = self.load_case(data, file_keys, origin)
@@ -140,6 +145,8 @@ class _EvalFileLoader:
 
         file = ForeignFile(self.path, self.root, self.shown_path, top, warn)
         translation = translate(file)
+        if translation is not None and not (file.problems or translation.document.find(("evalcases",)).value):
+            file.reject(top, "this file has no cases")
         if file.problems:
             raise EvalFileError(sorted(set(file.problems)))
         return translation
@@ -147,7 +154,7 @@ class _EvalFileLoader:
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
-    def validate_file_keys(self, document: Node, source: YamlSource | TranslatedSource) -> EvalFileKeys | None:
+    def validate_file_keys(self, document: Node, source: YamlSource) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
         data = {
             key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
@@ -200,7 +207,7 @@ class _EvalFileLoader:
 
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
-        item = LoadedCase(case.id, case.tags, case.line, case, from_row and from_row.id, from_row)
+        item = LoadedCase(case.id, case.tags, node.position.line, case, (from_row and from_row.id) or None, from_row)
         if case.parametrize is None:
             yield item
             return
@@ -221,6 +228,9 @@ class _EvalFileLoader:
                 yield of_row._replace(row=row)
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
+        # Most files have none.
+        from pytest_chatprompt.cases.rows import load_dataset, make_rows, read_nodes  # noqa: PLC0415
+
         if node.position not in self.rows:
             try:
                 if isinstance(parametrize, str):
@@ -238,7 +248,7 @@ class _EvalFileLoader:
     ) -> LoadedCase:
         node = origin.source.root.find(("evalcases", origin.case_index))
         problems = {
-            Diagnostic(self.shown_path, *position, text, data["id"])
+            Diagnostic(self.shown_path, *position, text + place_of_row(origin.row), data["id"])
             for position, text in explain(error, node, EvalCase)
         }
         written = data["tags"] if isinstance(data.get("tags"), list) else ()
@@ -299,7 +309,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     """The `guideline_patterns` of the nearest `.agentv/config.yaml`, up to the root folder; empty for none."""
-    path = find_agentv_file("config.yaml", folder, root)
+    path = find_agentv_file(folder, root, "config.yaml")
     if path is None:
         return ()
     # Few projects have these settings.

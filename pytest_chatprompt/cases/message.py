@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
+from pydantic import ConfigDict, Discriminator, Tag, ValidationError, model_validator
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
 from pytest_chatprompt.errors import Location
@@ -12,6 +12,7 @@ from pytest_chatprompt.text.json_data import (
     error_at,
     freeze,
     invalid,
+    parsed,
     require_json_mapping,
     to_json_text,
     unexpected,
@@ -27,7 +28,7 @@ from pytest_chatprompt.text.yaml import Node
 # `raw` is a message that is sent as it is; authors write `type: raw` in place of a role.
 Role = Literal["system", "developer", "user", "assistant", "tool", "raw"]
 ROLES: Final = tuple(role for role in get_args(Role) if role != "raw")
-CacheControl = Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(require_json_mapping(data)))]
+CacheControl = Annotated[Mapping[str, Any], parsed(lambda data: freeze(require_json_mapping(data)))]
 Detail = Literal["auto", "low", "high", "original"]
 
 
@@ -200,7 +201,7 @@ class EvalMessage(StrictModel):
     content: Annotated[
         Annotated[str, Tag("<string>")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("<list>")]
-        | Annotated[Mapping[str, Any], PlainValidator(lambda data: freeze(check_json(data))), Tag("<mapping>")]
+        | Annotated[Mapping[str, Any], parsed(lambda data: freeze(check_json(data))), Tag("<mapping>")]
         | Annotated[None, Tag("<null>")],
         Discriminator(_content_kind),
     ] = None

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.cases.message import location_in_file
-from pytest_chatprompt.cases.rows import Row
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml
 
 # Marks count from 0, so its position is 0:0.
@@ -21,22 +20,42 @@ _NOWHERE: Final = Node(Position(-1, -1), None)
 class YamlSource:
     """A YAML text that is parsed again when a position in it is needed.
 
-    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
+    Keeping the trees of all cases would take most of a run's memory, and few runs need them. A file of another tool has
+    a tree at once: what it is translated to.
     """
 
     text: str
+    translated: Node | None = None
 
     @cached_property
     def root(self) -> Node:
         """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)
+        return self.translated or parse_yaml(self.text)
 
 
-class TranslatedSource(NamedTuple):
-    """The tree of a file of another tool, translated into our own format; it has no text of that."""
+class Row(NamedTuple):
+    """A row: the variables of one item, unless something is wrong with it.
 
-    root: Node
-    text: str = ""
+    Args:
+        id: its `id`, else its number, counted from 0.
+        path: the file that it stands in, as messages show it.
+        line: the 1-based line on which it begins; 0 in a JSON file.
+        column: the 1-based column at which it begins; 0 in a JSON file.
+        values: its variables, plain JSON data by name.
+        problem: why it cannot be used; `""` if it can.
+    """
+
+    id: str
+    path: str
+    line: int
+    column: int
+    values: dict[str, Any]
+    problem: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as messages show it: `cities.csv:3:1`."""
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 class Origin(NamedTuple):
@@ -58,7 +77,7 @@ class Origin(NamedTuple):
     # Two numbers instead of a `Position`: each case then keeps one object less for the garbage collector to visit.
     line: int
     column: int
-    source: YamlSource | TranslatedSource
+    source: YamlSource
     case_index: int
     row: Row | None = None
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from pytest_chatprompt.cases.fields import (
     NonEmptyString,
@@ -35,6 +35,7 @@ from pytest_chatprompt.text.json_data import (
     error_at,
     freeze,
     invalid,
+    parsed,
     require_json_mapping,
     unexpected,
     without_extensions,
@@ -69,7 +70,7 @@ class RequestSettings(StrictModel):
         Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)] | None
     ) = None
     reasoning_effort: ReasoningEffort | None = None
-    extra_body: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
+    extra_body: Annotated[Mapping[str, Any], parsed(require_json_mapping)] | None = None
 
 
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
@@ -158,7 +159,7 @@ class FunctionDefinition(StrictModel):
 
     name: NonEmptyString
     description: str | None = None
-    parameters: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
+    parameters: Annotated[Mapping[str, Any], parsed(require_json_mapping)] | None = None
     strict: bool | None = None
 
     @model_validator(mode="before")
@@ -297,7 +298,7 @@ class SchemaDefinition(StrictModel):
     name: NonEmptyString
     description: str | None = None
     # `schema` is a method of pydantic's models.
-    json_schema_: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] = Field(alias="schema")
+    json_schema_: Annotated[Mapping[str, Any], parsed(require_json_mapping)] = Field(alias="schema")
     strict: bool | None = None
 
 
@@ -347,10 +348,16 @@ def read_response_format(data: Any) -> Any:
     return _own_keys(data, "json_schema")
 
 
+_TOOLS_OR_NAME: Final = "a list of tools, the name of a fixture: shop for shop_tools"
+
+
 def read_tools_or_path(data: Any) -> Any:
-    """Check the `tools` of a file or a case, which may be the path of a file with them; `""` is none at all."""
+    """Check the `tools` of a file or a case, which may be the path of a file, or a name: `shop` for `shop_tools`.
+
+    `""` is none at all.
+    """
     if isinstance(data, str):
-        return data and check_data_path(data, "a list of tools")
+        return data if data == "" or data.isidentifier() else check_data_path(data, _TOOLS_OR_NAME)
     return None if data is None else read_tools(data)
 
 
@@ -362,12 +369,12 @@ def read_format_or_path(data: Any) -> Any:
 
 
 class _ToolsFile(BaseModel, defer_build=True):
-    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)]
+    tools: Annotated[tuple[Mapping[str, Any], ...], parsed(read_tools)]
 
 
 class _FormatFile(BaseModel, defer_build=True):
     # An empty YAML file is null, which is not a format.
-    response_format: Annotated[Mapping[str, Any], PlainValidator(lambda data: read_response_format(data or ""))]
+    response_format: Annotated[Mapping[str, Any], parsed(lambda data: read_response_format(data or ""))]
 
 
 # The files that `tools` and `response_format` may name.

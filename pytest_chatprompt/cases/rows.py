@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.cases.fields import is_integer
+from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_text
 from pytest_chatprompt.text.json_data import describe_data, json_problems, parse_json, unique_keys
@@ -42,31 +43,6 @@ class RawRow(NamedTuple):
     position: Position
     values: Any
     problem: str = ""
-
-
-class Row(NamedTuple):
-    """A row: the variables of one item, unless something is wrong with it.
-
-    Args:
-        id: its `id`, else its number, counted from 0.
-        path: the file that it stands in, as messages show it.
-        line: the 1-based line on which it begins; 0 in a JSON file.
-        column: the 1-based column at which it begins; 0 in a JSON file.
-        values: its variables, plain JSON data by name.
-        problem: why it cannot be used; `""` if it can.
-    """
-
-    id: str
-    path: str
-    line: int
-    column: int
-    values: dict[str, Any]
-    problem: str = ""
-
-    @property
-    def place(self) -> str:
-        """Where it stands, as messages show it: `cities.csv:3:1`."""
-        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 def make_rows(raw_rows: Iterable[RawRow], path: str) -> list[Row]:
@@ -137,14 +113,14 @@ def read_json(path: Path, root: Path) -> Iterator[RawRow]:
 
 def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header."""
-    records = _read_records(path, root)
+    records = read_records(path, root)
     names = _variable_names(records[0][1] if records else [])
     for line, values in records[1:]:
         row = dict(zip(names, values, strict=False))
         yield RawRow(Position(line, 1), row, _problem(names, values))
 
 
-def _read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
+def read_records(path: Path, root: Path) -> list[tuple[int, list[str]]]:
     """Read the records that are not blank, each with the line on which it begins."""
     # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
     text = read_text(path, root, MAX_DATASET_BYTES).replace("\r\n", "\n")

@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, case_diagnostic
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, TextPart
-from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, Location
 from pytest_chatprompt.text.files import MAX_BYTES
 from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw

@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, check_data_path, is_integer, is_number
@@ -26,6 +26,7 @@ from pytest_chatprompt.text.json_data import (
     checked,
     error_at,
     invalid,
+    parsed,
     require_json_mapping,
     thaw,
     unexpected,
@@ -200,13 +201,13 @@ def _read_schema_or_path(value: Any) -> str | Mapping[str, Any] | None:
 class _SchemaFile(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
-    value: Annotated[Mapping[str, Any], PlainValidator(_read_schema)]
+    value: Annotated[Mapping[str, Any], parsed(_read_schema)]
 
 
 class IsJson(TextCheck):
     """Passes where the text is JSON, and fits the schema in `value`."""
 
-    value: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_schema_or_path)] = None
+    value: Annotated[str | Mapping[str, Any] | None, parsed(_read_schema_or_path)] = None
 
     def read_files(self, read: DataReader) -> Self:
         """See `Check.read_files`."""
@@ -241,7 +242,7 @@ class ToolCalled(Check):
     """Passes where one of the answer's calls is of this tool, and has at least these arguments."""
 
     value: NonEmptyString
-    arguments: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] = {}
+    arguments: Annotated[Mapping[str, Any], parsed(require_json_mapping)] = {}
 
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         calls = [call.function for call in response.tool_calls if call.function.name == self.value]

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, PlainValidator
+from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
@@ -26,7 +26,7 @@ from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.text.json_data import checked, freeze, unexpected
+from pytest_chatprompt.text.json_data import checked, freeze, parsed, unexpected
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1
@@ -140,7 +140,7 @@ class LlmRubric(Check):
 
     value: Annotated[str | None, checked("a text that says what a good answer does", _is_text)] = None
     votes: Annotated[int, checked("an odd whole number, 1 or more, so that there is a majority", _is_odd)] = 1
-    template: Annotated[str | JudgePrompt | None, PlainValidator(_read_path)] = None
+    template: Annotated[str | JudgePrompt | None, parsed(_read_path)] = None
 
     def read_files(self, read: DataReader) -> Self:
         """See `Check.read_files`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -29,7 +28,6 @@ from pytest_chatprompt.wording import shown_path
 _MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
 
 
-@dataclass(slots=True)
 class FileReader:
     """Finds and reads the files of one run.
 
@@ -37,12 +35,13 @@ class FileReader:
         root: pytest's root folder, absolute.
     """
 
-    root: Path
-    _texts: dict[Path, str] = field(default_factory=dict)
-    _contents: dict[Path, bytes] = field(default_factory=dict)
-    # Looking for a file and following its links takes longer than the rest of converting a short case.
-    _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
-    _parsed: dict[tuple[Path, type[BaseModel]], Any] = field(default_factory=dict)
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._texts: dict[Path, str] = {}
+        self._contents: dict[Path, bytes] = {}
+        # Looking for a file and following its links takes longer than the rest of converting a short case.
+        self._found_files: dict[tuple[str, Path], ResolvedFile] = {}
+        self._parsed: dict[tuple[Path, type[BaseModel]], Any] = {}
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
         """Find a file beside the eval file, or in a folder above, up to the root; else a `NamedFileError`."""

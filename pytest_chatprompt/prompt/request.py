@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.cases.case import (
     EvalCase,
@@ -21,12 +21,12 @@ from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
 from pytest_chatprompt.text.files import NamedFileError
-from pytest_chatprompt.text.json_data import FrozenDict
+from pytest_chatprompt.text.json_data import FrozenDict, parsed
 
 _Data = Mapping[str, Any]
-_Settings = Annotated[_Data, PlainValidator(lambda data: option_readers().read_request_settings(data))]
-_Tools = Annotated[tuple[_Data, ...], PlainValidator(lambda data: option_readers().read_tools(data))]
-_ResponseFormat = Annotated[_Data | None, PlainValidator(lambda data: option_readers().read_response_format(data))]
+_Settings = Annotated[_Data, parsed(lambda data: option_readers().read_request_settings(data))]
+_Tools = Annotated[tuple[_Data, ...], parsed(lambda data: option_readers().read_tools(data))]
+_ResponseFormat = Annotated[_Data | None, parsed(lambda data: option_readers().read_response_format(data))]
 
 
 class ProviderRequest(BaseModel):
@@ -57,7 +57,7 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: _Settings = Field(default_factory=FrozenDict)
+    settings: _Settings = FrozenDict()
     tools: _Tools = ()
     tool_choice: ToolChoiceOrWord = None
     response_format: _ResponseFormat = None
@@ -135,6 +135,9 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
+            if value.isidentifier():
+                text = f"the fixture {value}_tools is known to eval items and to the fixture eval_request alone"
+                raise EvalFileError([case_diagnostic(case, text, key)])
             try:
                 value = reader.read_definition(value, case.path.parent, key, option_readers().FILE_MODELS[key])
             except NamedFileError as error:

@@ -1,6 +1,7 @@
 """Acceptance: writes the changes of a run that a reader accepts into the snapshots that have them, and nothing else.
 
-What is accepted is decided when all tests have ended: by the ids that the command line names, or by a review.
+It is written when all tests have ended: only then it is known whether each id of the command line is one of the run. A
+test of which all is accepted by id has passed until then, by `Comparison.accepting`; a review decides afterwards.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.options import NEW, NOTHING_UNUSED, UNUSED
-from pytest_chatprompt.reports.review import ID_DIGITS, Review, change_cost
+from pytest_chatprompt.options import NOTHING_UNUSED, UNUSED, options_key
+from pytest_chatprompt.reports.review import Review, change_cost
 from pytest_chatprompt.reports.run_hooks import result_of
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.reports.terminal_hooks import shortened
@@ -29,9 +31,10 @@ from pytest_chatprompt.snapshots.files import (
     atomic_write,
     read_snapshot,
     refuse_folder_outside_root,
+    remove_leftovers,
 )
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import Content, data_sha256, read_data, written_sha256
+from pytest_chatprompt.snapshots.stored import NEW, Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
 
 # The plugin that removes unused snapshots, in runs that have eval files or tests with snapshots.
@@ -46,46 +49,49 @@ class Acceptance:
         root: pytest's root folder.
 
     Attributes:
-        results: by node id, as they are with what was accepted.
+        results: of each snapshot that differs, by test and path, as they are with what was accepted.
         review: of the results as they were.
         changes: the results that have each change, by its id, those of the most tests first; `new` is the last.
         accepted: what was accepted, in a line each.
+        new_sha256: the hashes of the new snapshots among it.
         problems: what could not be, and why, in a line each.
     """
 
     def __init__(self, results: Sequence[CaseResult], root: Path) -> None:
-        self.results = {result.node_id: result for result in results}
+        self.results = {each.key: each for result in results for each in result.by_snapshot if each.differs}
         self._root = root
         self.review = review = Review(list(self.results.values()))
-        self._digests = {distinct.change.digest: distinct.id for distinct in review.changes}
         self._contents = {distinct.id: distinct.change.content for distinct in review.changes}
         self.changes: dict[str, Sequence[CaseResult]] = {each.id: each.results for each in review.changes}
         if review.new:
             self.changes[NEW] = review.new
         self.accepted: list[str] = []
         self.problems: list[str] = []
-        # By node id: a snapshot as the run has compared it, and the changes of it that were accepted so far.
-        self._begun: dict[str, tuple[str | None, tuple[Content, ...]]] = {}
+        self.new_sha256: set[str | None] = set()
 
     def find(self, asked: str) -> list[str]:
         """The ids of what a user may mean: by an id, by more of the digest, or by less if that is enough."""
         if asked in self.changes:
             return [asked]
-        return [each for digest, each in self._digests.items() if digest.startswith(asked) and len(asked) >= ID_DIGITS]
+        return [each.id for each in self.review.changes if each.change.is_named(asked)]
 
     def accept(self, change_id: str) -> list[str]:
         """Write a change into every snapshot that has it, each as a whole; say in a line each what was not written."""
         problems = []
-        results = [self.results[each.node_id] for each in self.changes[change_id]]
+        results = [self.results[each.key] for each in self.changes[change_id]]
         for result in results:
             snapshot: Any = result.snapshot
             try:
-                text = self._write(result.node_id, snapshot, self._contents.get(change_id))
+                text = self._write(snapshot, self._contents.get(change_id))
             except (OSError, SnapshotError, SnapshotFileError) as error:
                 reason = error.strerror if isinstance(error, OSError) and error.strerror else error
                 problems.append(f"{snapshot.path} is not written: {reason}")
             else:
-                self.results[result.node_id] = _accepted(result, snapshot, text)
+                self.new_sha256 |= {snapshot.sent_sha256} if snapshot.state == "new" else set()
+                self.results[result.key] = result.model_copy(update={"snapshot": _accepted(snapshot, text)})
+        for folder in {(self._root / result.key[1]).parent for result in results}:
+            with suppress(OSError):
+                remove_leftovers(folder)
         number = len(results) - len(problems)
         what = (
             count(number, "new snapshot") if change_id == NEW else f"change {change_id} in {count(number, 'snapshot')}"
@@ -95,7 +101,22 @@ class Acceptance:
         self.problems += problems
         return problems
 
-    def _write(self, node_id: str, snapshot: SnapshotResult, content: Content | None) -> str:
+    def with_accepted(self, before: CaseResult) -> CaseResult:
+        """A result of the run with what was accepted of its snapshots; it passes if it failed for nothing else."""
+        differing: list[Any] = [each.snapshot for each in before.by_snapshot if each.differs]
+        after = [self.results[before.node_id, each.path].snapshot or each for each in differing]
+        left = [each for each in after if each.state != "same"]
+        if after == differing:
+            return before
+        update = {"snapshot": (left or after)[0], "further": tuple(left[1:]), "outcome": before.outcome}
+        if before.error is not None and before.outcome == "failed" and differing[0].is_cause:
+            failed = [check.sentence for check in before.checks if check.passed is not True]
+            messages = [*(summary_line(each.difference.changes) for each in left), *failed]
+            error = before.error.model_copy(update={"message": messages[0]}) if messages else None
+            update |= {"outcome": "failed" if messages else "passed", "error": error}
+        return before.model_copy(update=update)
+
+    def _write(self, snapshot: SnapshotResult, content: Content | None) -> str:
         """Write a snapshot with one more change of it, or as it is sent."""
         path = self._root / snapshot.path
         refuse_folder_outside_root(path.parent, self._root)
@@ -104,18 +125,14 @@ class Acceptance:
             stored = read_snapshot(path)
             if (None if stored is None else data_sha256(stored)) != snapshot.stored_sha256:
                 raise SnapshotFileError("it has changed since the run compared with it; run again")
-            # All changes are those of one comparison: where lines are repeated, the next one would find others.
-            whole, contents = self._begun.get(node_id, (stored, ()))
             data: Mapping[str, Any] = snapshot.sent
             is_whole = written_sha256(dump(data)) == snapshot.sent_sha256
-            if whole is not None and content is not None:
-                contents = (*contents, content)
-                data = accept_changes(whole, data, contents)
+            if stored is not None and content is not None:
+                data = accept_changes(stored, data, [content])
             text = dump(data)
             if not is_whole or written_sha256(text) == snapshot.stored_sha256:
                 raise SnapshotFileError("a secret in it is hidden here; accept it with --snapshot-update")
             atomic_write(path, text)
-            self._begun[node_id] = whole, contents
         return text
 
 
@@ -135,24 +152,19 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _accepted(result: CaseResult, before: SnapshotResult, text: str) -> CaseResult:
-    """The result of a test as it is with the new text of its snapshot."""
+def _accepted(before: SnapshotResult, text: str) -> SnapshotResult:
+    """What is known of a snapshot with a new text."""
     sent = dump(before.sent)
     if text == sent:
-        snapshot = SnapshotResult(path=before.path, state="same", sent=before.sent)
-        passed = {"outcome": "passed", "error": None} if before.is_cause else {}
-        return result.model_copy(update={"snapshot": snapshot, **passed})
-    stored, difference = read_data(text), compare_snapshots(text, sent)
+        return SnapshotResult(path=before.path, state="same", sent=before.sent)
+    stored = read_data(text)
     update = {
-        "difference": difference,
+        "difference": compare_snapshots(text, sent),
         "cost": change_cost(stored, before.sent),
         "stored": stored,
         "stored_sha256": written_sha256(text),
     }
-    error = result.error
-    if before.is_cause and error is not None:
-        error = error.model_copy(update={"message": summary_line(difference.changes)})
-    return result.model_copy(update={"snapshot": before.model_copy(update=update), "error": error})
+    return before.model_copy(update=update)
 
 
 # Decides what is accepted.
@@ -165,18 +177,16 @@ class AcceptanceHooks:
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
         self._acceptance = Acceptance([], Path())
-        self._differing: dict[str, tuple[Any, CaseResult]] = {}
+        # The reports of each test, and of its subtests, that tell what differs.
+        self._reports: dict[str, list[tuple[Any, CaseResult]]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what differs in the last run of a test, also if it does not fail for that; of its subtests the last."""
+        """Keep what differs in the last run of a test, also if it does not fail for that."""
         if report.when == "setup":
-            self._differing.pop(report.nodeid, None)
+            self._reports.pop(report.nodeid, None)
         result = result_of(report)
-        if result is None or not result.differs:
-            return
-        # With subtests, a test has passed before them.
-        if result.outcome != "passed" or report.nodeid not in self._differing:
-            self._differing[result.node_id] = report, result
+        if result is not None and result.differs:
+            self._reports.setdefault(result.node_id, []).append((report, result))
 
     # Outermost: pytest writes the end of its progress first.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -190,17 +200,18 @@ class AcceptanceHooks:
                 self._accept(session)
             if session.testsfailed or not session.shouldfail:
                 raise
+            self._acceptance.accepted.append("the run ended early: run again for the tests that did not run")
             return True
         self._accept(session)
         return result
 
     def _accept(self, session: pytest.Session) -> None:
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-        differing = [*self._differing.values()]
+        differing = list(chain(*self._reports.values()))
         self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
         self._decide(self._acceptance, session.config)
         if self._acceptance.accepted or not self._acceptance.problems:
-            _settle(session, reporter, differing, self._acceptance.results)
+            _settle(session, reporter, differing, self._acceptance)
         session.testsfailed += bool(self._acceptance.problems)
 
     @pytest.hookimpl(trylast=True)
@@ -238,22 +249,13 @@ def _settle(
     session: pytest.Session,
     reporter: Any,
     differing: Sequence[tuple[Any, CaseResult]],
-    results: Mapping[str, CaseResult],
+    acceptance: Acceptance,
 ) -> None:
     """Let the reports of a run say what is left, and count those of which nothing is as accepted."""
-    accepted = []
     plugin: Any = session.config.pluginmanager.get_plugin("chatprompt-reports-of-run")
-    for report, before in differing:
-        result = results[before.node_id]
-        vars(report)["chatprompt_result"] = json.dumps(result.as_data())
-        if plugin is not None:
-            plugin.replace(before, result)
-        if result.outcome == "passed" != before.outcome:
-            accepted.append(report)
-        elif result.differs and result is not before:
-            if result.error is not None and result.error != before.error:
-                report.longrepr.reprcrash.message = result.error.message
-            report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
+    if plugin is not None:
+        plugin.results = {name: acceptance.with_accepted(result) for name, result in plugin.results.items()}
+    accepted = [report for report, before in differing if _is_passed(report, before, acceptance.with_accepted(before))]
     # Reports of subtests have no hash. The test itself has passed, but for them.
     moved = set(map(id, accepted))
     tests = {report.nodeid for report in accepted}
@@ -265,13 +267,39 @@ def _settle(
         reporter.stats.update({name: kept} if kept else {})
     unused: Any = session.config.pluginmanager.get_plugin(_UNUSED_SNAPSHOTS)
     if unused is not None:
-        snapshots = [before.snapshot for _, before in differing if results[before.node_id] is not before]
-        new = {each.sent_sha256 for each in snapshots if each is not None and each.state == "new"}
-        unused.accept(tests, new)
+        unused.accept(tests, acceptance.new_sha256)
+    _tell_others(session.config, [report for report in accepted if report.nodeid in tests], acceptance)
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.
         reporter._add_stats("accepted", accepted)
+
+
+def _is_passed(report: Any, before: CaseResult, result: CaseResult) -> bool:
+    """Let a report say what is left of what it is about; gives whether nothing is."""
+    vars(report)["chatprompt_result"] = json.dumps(result.as_data())
+    if result.outcome == "passed" != before.outcome:
+        return True
+    if result.error is not None and result.error != before.error:
+        if not result.differs:
+            # It fails for its checks alone.
+            report.longrepr = result.error.message
+            return False
+        report.longrepr.reprcrash.message = result.error.message
+    if result.differs and result is not before:
+        report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
+    return False
+
+
+def _tell_others(config: pytest.Config, accepted: Sequence[Any], acceptance: Acceptance) -> None:
+    """Let `--lf` forget tests, and the run fail if it was to send them."""
+    last_failed: Any = config.pluginmanager.get_plugin("lfplugin")
+    for report in accepted if last_failed is not None else ():
+        report.outcome = "passed"
+        last_failed.pytest_runtest_logreport(report)
+    options = config.stash[options_key]
+    if accepted and (options.live or options.replay):
+        acceptance.problems.append(f"{count(len(accepted), 'accepted test')} got no answer in this run: run again")
 
 
 def _has_passed(report: Any) -> bool:

@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import NEW
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.results.records import RunResults
+from pytest_chatprompt.snapshots.stored import NEW
 from pytest_chatprompt.wording import count
 
 _ADDRESS: Final = "127.0.0.1"

@@ -30,7 +30,7 @@ def _markdown(run: RunResults) -> str:
 def _json(run: RunResults) -> str:
     from pytest_chatprompt.reports.review import change_results  # noqa: PLC0415
 
-    told = run.model_copy(update={"changes": change_results(run.results)})
+    told = run.model_copy(update={"changes": change_results(run.differing)})
     return json.dumps(told.as_data(), indent=1) + "\n"
 
 

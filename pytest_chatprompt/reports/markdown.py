@@ -113,11 +113,10 @@ _MOST_NAMES: Final = 10
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     """Write the review of a run as Markdown, shortened to a number of characters, at least 8,000."""
-    review = Review(run.results)
-    differing = [result for result in run.results if result.differs]
+    review = Review(run.differing)
     others = [(result.node_id, result.error) for result in run.results if result.error and not result.differs]
     rows = [] if run.ab else table_rows(provider_totals(run.results))
-    command = accept_all(run, differing) if differing else ""
+    command = accept_all(run, run.differing) if run.differing else ""
     parts = [_head(run, review.changes)]
     parts += [f"{table(rows)}\n"] if rows else []
     parts += _versions(run)
@@ -180,7 +179,7 @@ def _change(run: RunResults, distinct: DistinctChange, most_lines: int) -> str:
     signs = (("- ", removed), ("+ ", added), ("! moved: ", change.moved))
     lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
     places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
-    cases = listed([code(result.node_id) for result in distinct.results], _MOST_NAMES)
+    cases = listed([code(node_id) for node_id in distinct.node_ids], _MOST_NAMES)
     cost = cost_line(distinct.costs, code)
     return "\n".join(
         [

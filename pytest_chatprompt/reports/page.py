@@ -67,7 +67,8 @@ def render_page(
     if comparison is not None:
         run = compared_run(run, comparison)
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
-    differing = [result for result in run.results if result.differs]
+    # A comparison of two runs tells what they sent, whether it failed or not.
+    differing = run.differing if comparison is None else [each for each in run.results if each.differs]
     review = review or Review(differing)
     counts = Counter(result.outcome for result in run.results)
     index, blocks = page_data(run, review, comparison)

@@ -27,7 +27,7 @@ from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, requests_in
+from pytest_chatprompt.snapshots.stored import Change, Content, requests_in
 from pytest_chatprompt.snapshots.story import StoryRequest, parting_hint, read_story
 from pytest_chatprompt.wording import cut
 
@@ -178,11 +178,15 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
         "outcome": result.outcome,
         "state": "" if snapshot is None else snapshot.state,
         "renamed": ("" if snapshot is None else snapshot.renamed_from) or "",
-        "changes": sorted({numbers[each.content] for each in result.difference.changes if each.content in numbers}),
+        "changes": sorted({numbers[each] for each in _contents(result) if each in numbers}),
         "answer": "" if result.response is None else _first_words(result.response),
         "facts": ", ".join(_facts(result)),
     }
     return {key: value for key, value in entry.items() if value not in ("", [])}
+
+
+def _contents(result: CaseResult) -> list[Content]:
+    return [change.content for each in result.by_snapshot for change in each.difference.changes]
 
 
 def _first_words(response: ResponseResult) -> str:

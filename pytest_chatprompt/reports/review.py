@@ -16,11 +16,8 @@ from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, 
 from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, Content, DataPath
+from pytest_chatprompt.snapshots.stored import ID_DIGITS, NEW, Change, Content, DataPath
 from pytest_chatprompt.wording import common_start, count, data_place, listed, numbered
-
-# An id has at least so many digits.
-ID_DIGITS: Final = 4
 
 
 def change_cost(stored: Any, sent: Any, files: SentFiles | None = None) -> ChangeCost | None:
@@ -68,6 +65,11 @@ class DistinctChange:
         return ", ".join([count(len(self.results), noun), *counts])
 
     @property
+    def node_ids(self) -> tuple[str, ...]:
+        """The tests that have it."""
+        return tuple(dict.fromkeys(result.node_id for result in self.results))
+
+    @property
     def costs(self) -> tuple[ChangeCost, ...]:
         """What it costs in each of its cases, without their other changes."""
         return tuple(
@@ -89,21 +91,26 @@ class DistinctChange:
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
     """The distinct changes of a run, those of the most cases first; a case that ran twice counts as it ran last."""
-    # Of each content one change for each place in each case.
-    found: dict[Content, dict[tuple[str, str], tuple[Change, CaseResult]]] = {}
-    for result in {result.node_id: result for result in results}.values():
+    # Of each content one change for each place in each snapshot.
+    found: dict[Content, dict[tuple[str, str, str], tuple[Change, CaseResult]]] = {}
+    for result in _by_snapshot(results):
         for change in result.difference.changes:
-            found.setdefault(change.content, {}).setdefault((result.node_id, change.place), (change, result))
+            found.setdefault(change.content, {}).setdefault((*result.key, change.place), (change, result))
     changes = []
     for same in found.values():
         # The question repeats for people what the request says.
         told = min((change for change, _ in same.values()), key=lambda change: change.place == "question")
-        places = Counter(place for _, place in same)
-        cases = {result.node_id: result for _, result in same.values()}
+        places = Counter(place for *_, place in same)
+        cases = {result.key: result for _, result in same.values()}
         changes.append((told, tuple(places.most_common()), tuple(cases.values())))
     changes.sort(key=lambda change: -len(change[2]))
     ids = _ids([change.digest for change, *_ in changes])
     return [DistinctChange(ids[change[0].digest], *change) for change in changes]
+
+
+def _by_snapshot(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """The results of each snapshot alone; what was compared twice counts as it was last."""
+    return list({each.key: each for result in results for each in result.by_snapshot}.values())
 
 
 def _ids(digests: Sequence[str]) -> dict[str, str]:
@@ -126,7 +133,7 @@ def change_results(results: Iterable[CaseResult]) -> tuple[ChangeResult, ...]:
             added=distinct.change.added,
             moved=distinct.change.moved,
             places=dict(distinct.places),
-            node_ids=tuple(result.node_id for result in distinct.results),
+            node_ids=distinct.node_ids,
         )
         for distinct in distinct_changes(results)
     )
@@ -134,7 +141,7 @@ def change_results(results: Iterable[CaseResult]) -> tuple[ChangeResult, ...]:
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
     """Say how many changes there are: `1 distinct change in 37 snapshots`."""
-    cases = {result.node_id for change in changes for result in change.results}
+    cases = {result.key for change in changes for result in change.results}
     return f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}"
 
 
@@ -248,45 +255,45 @@ class Review:
     """What a run shows of changes, each of them once.
 
     Args:
-        results: of the cases that failed, in the order of the run.
+        results: of the tests that failed, in the order of the run; each snapshot of one counts.
         lists_all: whether all changes, places and cases are listed, and long lines are whole.
     """
 
     def __init__(self, results: Sequence[CaseResult], *, lists_all: bool = False) -> None:
-        self.results = results
+        self.results = _by_snapshot(results)
         self.lists_all = lists_all
         self.changes = distinct_changes(results)
-        self.new = [result for result in results if result.snapshot is not None and result.snapshot.state == "new"]
-        self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
+        self.new = [result for result in self.results if result.snapshot is not None and result.snapshot.state == "new"]
+        self.snapshot_count = sum(result.snapshot is not None for result in self.results)
         self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
         """What pytest's short summary says of a case that was shown: what is new in it, and ids."""
         changes = result.difference.changes
-        new = [change for change in changes if self._first_case(change) == result.node_id]
-        told = [change for change in changes if self._first_case(change) != result.node_id]
+        new = [change for change in changes if self._first_case(change).key == result.key]
+        told = [change for change in changes if self._first_case(change).key != result.key]
         return " and ".join(filter(None, (summary_line(new), self._ids_of(told))))
 
     def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
         """What to show in place of the diff of a case: a text if one line says it all, nothing if there is no diff."""
         changes = result.difference.changes
-        first = {self._first_case(change) for change in changes}
-        if changes and result.node_id not in first:
-            where = f"with {first.pop()}" if len(first) == 1 else "above"
+        first = {case.key: case for case in map(self._first_case, changes)}
+        if changes and result.key not in first:
+            where = f"with {first.popitem()[1].node_id}" if len(first) == 1 else "above"
             return f"nothing but {self._ids_of(changes)}, shown {where} and at the end"
         lines: list[StyledLine] = []
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
-            if result.node_id in map(self._first_case, of_hunk):
+            if any(self._first_case(change).key == result.key for change in of_hunk):
                 lines.append(((f"@@ {hunk.place} @@", "bold"),))
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
                 lines.append(((f"@@ {hunk.place} @@ {self._ids_of(of_hunk)}, shown above", "bold"),))
         return lines
 
-    def _first_case(self, change: Change) -> str:
+    def _first_case(self, change: Change) -> CaseResult:
         """The case with which a change is shown."""
-        return self._distinct[change.content].results[0].node_id
+        return self._distinct[change.content].results[0]
 
     def _ids_of(self, changes: Iterable[Change]) -> str:
         ids = list({self._distinct[change.content].id: None for change in changes})
@@ -300,24 +307,30 @@ class Review:
         )
         return ", ".join(filter(None, nouns))
 
-    def end_lines(self, accept_all: str, accept: Callable[[DistinctChange], str]) -> Iterator[StyledLine]:
-        """All that changed, each change once, with the commands that accept all or one of them; they may be `""`."""
+    def end_lines(self, accept_all: str, accept: Mapping[str, str]) -> Iterator[StyledLine]:
+        """All that changed, each change once, with the commands that accept all, or one of them by its id; or none."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
             yield from self.change_lines(distinct)
-            if command := accept(distinct):
-                yield ((f"   To accept it: {command}", ""),)
+            yield from self._accepting(accept.get(distinct.id, ""))
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
             yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
         yield from self.new_lines()
+        if self.new:
+            yield from self._accepting(accept.get(NEW, ""))
+            yield (("", ""),)
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
+
+    def _accepting(self, command: str) -> Iterator[StyledLine]:
+        if command:
+            yield ((f"   To accept it: {command}", ""),)
 
     def change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
         """One change: how many cases have it, where it stands, what it costs, and its lines."""
         most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
-        names = listed([result.node_id for result in distinct.results], most[0])
+        names = listed(distinct.node_ids, most[0])
         yield ((f"change {distinct.id}: {distinct.counts()}: {names}", "bold"),)
         numbers = len(distinct.results) > 1
         places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]

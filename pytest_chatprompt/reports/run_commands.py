@@ -48,7 +48,8 @@ def accept(run: RunResults, results: Sequence[CaseResult], change_id: str = "") 
     """The command that accepts some cases of a run, or one change in them; `""` if it compared with a revision."""
     if run.against is not None:
         return ""
-    words = [f"{posixpath.relpath(each.path, run.folder)}::{each.node_id.partition('::')[2]}" for each in results]
+    tests = dict.fromkeys((posixpath.relpath(each.path, run.folder), each.node_id) for each in results)
+    words = [f"{path}::{node_id.partition('::')[2]}" for path, node_id in tests]
     words += kept_options(run.command, OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]

@@ -51,15 +51,10 @@ class CollectedResults:
             # What was compared stays, however the fixtures ended.
             update = {"outcome": result.outcome, "error": result.error, "versions": result.versions or earlier.versions}
             result = earlier.model_copy(update=update)
-        elif earlier is not None and not is_first and earlier.outcome == "failed" and result.outcome == "passed":
-            result = earlier
+        elif earlier is not None and not is_first:
+            has_failed = earlier.outcome == "failed" and result.outcome == "passed"
+            result = earlier.join(result) if has_failed else result.join(earlier)
         self.results[result.node_id] = result
-
-    def replace(self, before: CaseResult, after: CaseResult) -> None:
-        """Put another result in the place of one of a test; what came after that, such as its teardown, stays."""
-        kept = self.results[before.node_id]
-        is_last = kept.outcome == before.outcome
-        self.results[before.node_id] = after if is_last else kept.model_copy(update={"snapshot": after.snapshot})
 
 
 def uncollected_result(report: pytest.CollectReport) -> CaseResult:

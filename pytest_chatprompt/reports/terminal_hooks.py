@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.review import Review, StyledLine, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
 from pytest_chatprompt.reports.run_hooks import result_of, run_results
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.results.texts import summary_line
+from pytest_chatprompt.snapshots.stored import NEW
 from pytest_chatprompt.wording import visible_line
 
 _VERBOSE: Final = 1
@@ -33,7 +35,7 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     review = Review([result for _, result in differing], lists_all=verbosity >= _VERBOSE)
     for report, result in differing if verbosity <= _VERBOSE else ():
         report.longrepr = shortened(report.longrepr, review, result)
-    lists = len(differing) > 1 or len(review.changes) > 1 or not shows_failures
+    lists = len(review.results) > 1 or len(review.changes) > 1 or not shows_failures
     changes = _Changes(review, config, lists)
     config.pluginmanager.register(changes, "chatprompt-review")
 
@@ -41,16 +43,11 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
     """The reports of failed tests that differ from a snapshot, each with its result, in the order of pytest.
 
-    Of a test with subtests, which itself has passed, it is the last of these.
+    A test with subtests has several.
     """
-    found: dict[str, tuple[Any, CaseResult]] = {}
-    for name in ("error", "failed"):
-        for report in reporter.stats.get(name, ()):
-            result = result_of(report)
-            if result is not None and result.differs and result.outcome != "passed":
-                found.pop(result.node_id, None)
-                found[result.node_id] = report, result
-    return [*found.values()]
+    reports = [report for name in ("error", "failed") for report in reporter.stats.get(name, ())]
+    found = [(report, result) for report in reports if (result := result_of(report)) is not None]
+    return [(report, result) for report, result in found if result.differs and result.outcome != "passed"]
 
 
 def shortened(representation: Any, review: Review, result: CaseResult) -> Any:
@@ -123,8 +120,10 @@ class _Changes:
         session: Any = self.config.pluginmanager.get_plugin("session")
         ended_early = session is not None and (session.shouldfail or session.shouldstop)
         # What a run that ended early did not come to is not to be accepted.
-        accepts_all = (accept if ended_early else accept_all)(run, run.results)
+        is_refused = self.config.stash[options_key].refused_update
+        accepts_all = "" if is_refused else (accept if ended_early else accept_all)(run, run.results)
         # Repeated, it ends where this one did; and it is known what the change is, wherever it stands.
         commands = {each.id: accept_all(run, each.results, each.id) for each in self.review.changes}
-        for line in self.review.end_lines(accepts_all, lambda distinct: commands[distinct.id]):
+        commands[NEW] = accept_all(run, self.review.new, NEW)
+        for line in self.review.end_lines(accepts_all, commands):
             write_styled(writer, line)

@@ -10,12 +10,15 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import NEW, open_input
+from pytest_chatprompt.capture.secrets.redaction import map_texts
+from pytest_chatprompt.options import open_input
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import NEW
+from pytest_chatprompt.wording import visible
 
 _SHOW: Final = "c"
 _ACCEPT, _SKIP, _ACCEPT_LEFT, _QUIT = _DECISIONS = ("a", "s", "l", "q")
@@ -45,7 +48,7 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
     ids = list(acceptance.changes)
     for number, change_id in enumerate(ids, start=1):
         # With what was accepted meanwhile.
-        results = tuple(acceptance.results[each.node_id] for each in acceptance.changes[change_id])
+        results = tuple(acceptance.results[each.key] for each in acceptance.changes[change_id])
         write_title(reporter, "-", f"{number} of {len(ids)}")
         is_new = change_id == NEW
         for line in review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results)):
@@ -80,7 +83,9 @@ def _case_lines(result: CaseResult) -> Iterator[StyledLine]:
     """All that a case sends, with what differs from its snapshot."""
     snapshot: Any = result.snapshot
     # One that cannot be read is kept as its text.
-    texts = (data if isinstance(data, str) else dump(data or {}) for data in (snapshot.stored, snapshot.sent))
+    # YAML would quote a whole text for the sake of one character that cannot be shown.
+    shown = (map_texts(data or {}, visible) for data in (snapshot.stored, snapshot.sent))
+    texts = (data if isinstance(data, str) else dump(data) for data in shown)
     stored, sent = (text.splitlines() for text in texts)
     lines = unified_diff(stored, sent, n=len(stored), lineterm="")
     yield from style_lines([f"{line[0]} {line[1:]}" for line in lines][3:], whole=True)

@@ -333,6 +333,7 @@ class CaseResult(_Record):
         requests: what an ordinary test sent, as in its snapshot; kept only if a report asks for it.
         parts: what fills the window of the model in each request, the longest part first; likewise.
         snapshot: what it compared with; `None` if it did not come to that.
+        further: of an ordinary test that compares with several snapshots, the others that differ.
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
         response: the answer; `None` offline. Of a case that is sent several times, the first one; of an ordinary test
@@ -354,6 +355,7 @@ class CaseResult(_Record):
     requests: tuple[Any, ...] = ()
     parts: tuple[tuple[PromptPart, ...], ...] = ()
     snapshot: SnapshotResult | None = None
+    further: tuple[SnapshotResult, ...] = ()
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
@@ -363,6 +365,22 @@ class CaseResult(_Record):
     judge: tuple[ResponseResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is the result of: its test, and the snapshot that it compared with."""
+        return self.node_id, "" if self.snapshot is None else self.snapshot.path
+
+    @property
+    def by_snapshot(self) -> list[CaseResult]:
+        """The result with each of its snapshots alone."""
+        alone = self.model_copy(update={"further": ()}) if self.further else self
+        return [alone, *(alone.model_copy(update={"snapshot": each}) for each in self.further)]
+
+    def join(self, other: CaseResult) -> CaseResult:
+        """The result with what differs in another part of its test, such as a subtest."""
+        found = [each.snapshot for each in (*self.by_snapshot, *other.by_snapshot) if each.differs] or [self.snapshot]
+        return self.model_copy(update={"snapshot": found[0], "further": tuple(found[1:])})
 
     @property
     def differs(self) -> bool:
@@ -507,6 +525,12 @@ class RunResults(_Record):
     changes: tuple[ChangeResult, ...] = ()
     results: tuple[CaseResult, ...] = ()
     snapshots: tuple[SnapshotUses, ...] = ()
+
+    @property
+    def differing(self) -> list[CaseResult]:
+        """Those of the tests that fail, or compare two versions, and whose snapshots differ."""
+        told = [each for each in self.results if each.outcome in ("failed", "error") or each.versions is not None]
+        return [result for result in told if result.differs]
 
     def as_data(self) -> dict[str, Any]:
         """The run as JSON data, with its version first; a result without what is not set."""

@@ -137,7 +137,7 @@ class AbRun:
                 raise NotComparableError(f"its first request is as at {name}, and only that is compared")
             _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
         if item.config.stash[options_key].keeps_results:
-            notes_of(item).comparison = Comparison(path, stored, sent)
+            notes_of(item).differing[str(path)] = Comparison(path, stored, sent)
         return restored_exchange(old, present, provider, masks, revision)
 
 

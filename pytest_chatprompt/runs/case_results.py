@@ -98,13 +98,16 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         requests = () if sent is None else tuple(sent["requests"])
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
-        snapshot = _snapshot_of_test(item, report, notes, sent)
-        common |= {"requests": requests, "snapshot": snapshot, "findings": findings, "versions": notes.versions}
+        found: list[Any] = _snapshots_of_test(item, report, notes, sent)
+        common |= {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
+        common |= {"requests": requests, "findings": findings, "versions": notes.versions}
         common |= _parts(() if capture is None or sent is None else capture.api.sent, sent)
         return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
-    if notes.comparison is not None or notes.data is not None:
-        snapshot = _snapshot(item, notes, notes.comparison, item.snapshot_path, notes.data)
+    # Syrupy keeps its assertions, which know them, to the end of the run.
+    _, comparison = notes.differing.popitem() if notes.differing else ("", None)
+    if comparison is not None or notes.data is not None:
+        snapshot = _snapshot(item, notes, comparison, item.snapshot_path, notes.data)
     return CaseResult(
         **common,
         **_parts(() if exchange is None else exchange.sent, notes.data, notes.files),
@@ -146,7 +149,8 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
         # Most cases are what their snapshots say.
         from pytest_chatprompt.results.texts import summary_line  # noqa: PLC0415
 
-        return summary_line(snapshot.difference.changes)
+        accepted = item.config.stash[options_key].accept
+        return summary_line([each for each in snapshot.difference.changes if not any(map(each.is_named, accepted))])
     if snapshot.renamed_from is not None:
         return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
     sent = f"what is sent to {item.provider_name}" if isinstance(item, EvalItem) else "what is sent"
@@ -220,7 +224,9 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
     renamed_from = find_old_name(item, comparison.sent) if stored is None else None
     notes = notes_of(item)
-    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
+    # A fixture of the project may give another assertion, which has not noted it.
+    notes.differing.setdefault(result.snapshot_location, comparison)
+    notes.exchange, notes.renamed_from = exchange, renamed_from
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
@@ -259,17 +265,20 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
     return sent
 
 
-def _snapshot_of_test(
+def _snapshots_of_test(
     item: pytest.Item, report: pytest.TestReport, notes: Notes, sent: dict[str, Any] | None
-) -> SnapshotResult | None:
-    """What an ordinary test failed for, if it is a comparison; else what it compared last, or its two versions."""
+) -> list[SnapshotResult]:
+    """What of the snapshots of a test differs, first its versions, then what it failed for; else what it compared."""
     assertion = last_assertion(item)
     if assertion is None or report.when != "call":
-        return None
-    comparison = notes.comparison or assertion.failed_comparison()
-    if comparison is None and report.failed:
-        return None
-    return _snapshot(item, notes, comparison, Path(assertion.last_result.snapshot_location), sent)
+        return []
+    path, differing = assertion.last_result.snapshot_location, assertion.context.differing
+    first = [differing.pop(path)] if path in differing else []
+    compared = [*notes.differing.values(), *first, *reversed(differing.values())]
+    differing.clear()
+    if not (compared or report.failed):
+        return [_snapshot(item, notes, None, Path(path), sent)]
+    return [_snapshot(item, notes, comparison, Path(path), sent) for comparison in compared]
 
 
 def _snapshot(item: pytest.Item, notes: Notes, comparison: Comparison | None, path: Path, data: Any) -> SnapshotResult:

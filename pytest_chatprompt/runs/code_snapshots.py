@@ -87,14 +87,14 @@ _ASSERTED: Final = r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snap
 _ASSERTED_EQUAL: Final = r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+"
 # Syrupy colours it where the run has a terminal.
 _COLOUR: Final = r"\x1b\[[\d;]*m"
-# Those of a test: the first one, and others that it made from it.
+# Those of a test that have compared.
 assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
 
 def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
     """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
-    used = [assertion for assertion in item.stash.get(assertions_key, []) if assertion.num_executions]
-    return max(reversed(used), key=lambda assertion: assertion.has_failed, default=None)
+    compared = item.stash.get(assertions_key, [])
+    return max(reversed(compared), key=lambda assertion: assertion.has_failed, default=None)
 
 
 def failed_comparison(item: pytest.Item) -> str:
@@ -130,9 +130,9 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
 
 
 def accepting_command(item: pytest.Item) -> str:
-    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
+    """The command that writes the snapshots of a test; `""` if the run compares with a revision, or may write none."""
     options = item.config.stash[options_key]
-    if options.against is not None:
+    if options.against is not None or options.refused_update:
         return ""
     # What an ordinary test sends may depend on what it gets.
     modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
@@ -169,7 +169,8 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             shared.snapshots[folder] = request.getfixturevalue("snapshot")
         snapshot = shared.snapshots[folder]
     if isinstance(item, EvalItem):
-        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, revision=shared.revision))
+        noted = notes_of(item).differing
+        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))
     # An eval item has no late differences.
     from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
 
@@ -177,22 +178,20 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     names: Any = item
     names.snapshot_folder = checked_snapshot_folder(item)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
-    assertions: list[EvalSnapshot] = []
-    item.stash[assertions_key] = assertions
     context = AssertionContext(
         root,
-        prepare=partial(_prepare, item=item, masks=parsed),
+        differing={},
+        compared=item.stash.setdefault(assertions_key, []),
+        accepted=options.accept,
         revision=shared.revision,
+        prepare=partial(_prepare, item=item, masks=parsed),
         compares=not options.show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
         note_version=partial(_note_version, item) if options.ab_revision else None,
-        note_derived=assertions.append,
         note_late_difference=partial(set_properties, item, {"late_difference": True}),
     )
-    assertion = EvalSnapshot.wrap(snapshot, item, context)
-    assertions.append(assertion)
-    return assertion
+    return EvalSnapshot.wrap(snapshot, item, context)
 
 
 def _note_version(item: pytest.Item, result: AssertionResult) -> None:

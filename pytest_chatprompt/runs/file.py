@@ -24,7 +24,7 @@ from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirnam
 from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
-from pytest_chatprompt.text.files import find_agentv_file
+from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
@@ -128,11 +128,7 @@ class EvalFile(pytest.Module):
         options = self.config.stash[options_key]
         case = next((case for case in cases if case.provider is None), None)
         is_chosen = options.provider is not None or self.config.getini("chatprompt_provider")
-        if (
-            case is None
-            or is_chosen
-            or find_agentv_file("targets.yaml", self.path.parent, self.config.rootpath) is None
-        ):
+        if case is None or is_chosen or find_agentv_file(self.path.parent, self.config.rootpath, *TARGETS) is None:
             return
         from pytest_chatprompt.runs.named_providers import Targets  # noqa: PLC0415 - few projects have targets
 

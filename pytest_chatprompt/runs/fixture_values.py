@@ -5,6 +5,7 @@ A test or a conftest may return an `EvalCase` made in code from `eval_case`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
@@ -14,15 +15,14 @@ from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import EvalItem
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.wording import did_you_mean
+from pytest_chatprompt.wording import data_place, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+_TOOLS: Final = "_tools"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
@@ -60,8 +60,44 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     if case.settings is not None:
         name = provider_name(request)
         _check_setting_names(request, case, case.settings, name)
+    if isinstance(case.tools, str) and case.tools.isidentifier():
+        case = case.model_copy(update={"tools": _tools_named(request, case, case.tools)})
     reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
+
+
+def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> Any:
+    """The tools of the fixture `<name>_tools`: a list, or what an MCP server shows."""
+    __tracebackhide__ = True
+    from pydantic import ValidationError  # noqa: PLC0415 - few cases have such tools
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
+    from pytest_chatprompt.capture.mcp_server import function_tools  # noqa: PLC0415
+    from pytest_chatprompt.cases.request_options import read_tools  # noqa: PLC0415
+    from pytest_chatprompt.runs.named_providers import existing_names  # noqa: PLC0415
+
+    fixture_name = f"{name}{_TOOLS}"
+    try:
+        value = request.getfixturevalue(fixture_name)
+    except pytest.FixtureLookupError as error:
+        if error.argname != fixture_name:
+            raise
+        known = sorted(existing_names(request, _TOOLS) - {"mcp"})
+        hint = did_you_mean(name, known) or "write one, or a list of tools, or the path of a .json, .yaml or .yml file"
+        problem = f"there is no fixture {fixture_name}; {hint}"
+        raise EvalFileError([case_diagnostic(case, problem, "tools")]) from None
+    try:
+        return read_tools(function_tools(value) if isinstance(value, Mapping) and "tools" in value else value)
+    except PydanticCustomError as error:
+        problem = str(error)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        # Names of models stand in angle brackets.
+        place = data_place(part for part in first["loc"] if not str(part).startswith("<"))
+        problem = f"{place}: {first['msg']}"
+    raise EvalFileError(
+        [case_diagnostic(case, f"the fixture {fixture_name} gives no list of tools: {problem}", "tools")]
+    )
 
 
 def provider_name(request: pytest.FixtureRequest) -> str:

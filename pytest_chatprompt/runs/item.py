@@ -117,7 +117,7 @@ class Notes:
     """What is known of a test while it runs.
 
     Attributes:
-        comparison: with its snapshot, if that differs.
+        differing: the comparison with its snapshot, by the path, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
         files: those that stand as text in what it sends.
@@ -131,7 +131,7 @@ class Notes:
     """
 
     def __init__(self) -> None:
-        self.comparison: Comparison | None = None
+        self.differing: dict[str, Comparison] = {}
         self.renamed_from: str | None = None
         self.exchange: Exchange | None = None
         self.data: Any = None

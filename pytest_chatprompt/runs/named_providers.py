@@ -14,7 +14,7 @@ from pytest_chatprompt.cases.loader import DEFAULT_TARGET
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.text.files import find_agentv_file
+from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Targets:
 
     def file(self, folder: Path) -> TargetsFile | None:
         """The file of targets that counts for the eval files of a folder; an `EvalFileError` if it is invalid."""
-        path = find_agentv_file("targets.yaml", folder, self.config.rootpath)
+        path = find_agentv_file(folder, self.config.rootpath, *TARGETS)
         if path is None:
             return None
         if path not in self._files:
@@ -127,16 +127,21 @@ def _variant(name: str) -> Target | None:
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:
-    """The names of all providers that exist here, read from the fixtures that pytest's error lists."""
+    """The names of all providers that exist here."""
+    return existing_names(request, "_provider") - {"eval"}
+
+
+def existing_names(request: pytest.FixtureRequest, suffix: str) -> set[str]:
+    """The names in front of a suffix of all fixtures that exist here, which pytest's error lists."""
     listed = None
     try:
         # There is no such fixture.
-        request.getfixturevalue("_provider")
+        request.getfixturevalue(suffix)
     except pytest.FixtureLookupError as error:
         # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
         listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
     names = re.split(r",\s*", listed[1]) if listed else []
-    return {name.removesuffix("_provider") for name in names if name.endswith("_provider")} - {"eval"}
+    return {name.removesuffix(suffix) for name in names if name.endswith(suffix)}
 
 
 def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:

@@ -24,7 +24,6 @@ from pytest_chatprompt.capture.guard import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
 
 
@@ -61,6 +60,7 @@ class NetworkHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
         """Let what a fixture of a wider scope starts belong to no test: it works for all of them."""
+        __tracebackhide__ = True
         if request.scope == "function":
             return (yield)
         with run_for_all():
@@ -113,6 +113,8 @@ class NetworkHooks:
         """List what was tried, below the tests that left it behind."""
         if not self.late:
             return
+        from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+
         write_title(terminalreporter, "-", "network access after the end of a test")
         for node_id, attempt in self.late:
             who = f"{node_id}: what it started" if node_id else "between tests: something"

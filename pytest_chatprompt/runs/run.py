@@ -188,6 +188,10 @@ class CaseRun:
             if result.exception is not None:
                 raise result.exception
             if not is_equal:
+                if self.options.review and self.checks is not None:
+                    # What is accepted then has still to pass them.
+                    self.checks.grade_request(self.exchange, self.files)
+                    notes_of(self.item).failed_checks = str(self.checks.failure() or "")
                 from pytest_chatprompt.runs.case_results import fail_for_snapshot  # noqa: PLC0415
 
                 notes_of(self.item).files = self.files()
@@ -195,6 +199,7 @@ class CaseRun:
         finally:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
+            vars(self.snapshot).pop("_failed", None)
 
     def files(self) -> SentFiles:
         """The files that stand as text in what is sent; none if the project has made the request in its own way."""

@@ -23,7 +23,6 @@ from pytest_chatprompt.options import (
     snapshot_dirname,
     snapshot_folders_key,
 )
-from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
@@ -38,7 +37,6 @@ from pytest_chatprompt.snapshots.unused import (
 )
 from pytest_chatprompt.wording import count, shown_path
 
-_UPDATE: Final = "--snapshot-update"
 _REMOVE: Final = "--chatprompt-remove-unused"
 
 
@@ -319,8 +317,7 @@ class UnusedSnapshots:
         gone = sum(kind is _GONE for kind in unused.values())
         yield from self._listed(unused, _GONE, "unused")
         if gone:
-            option = f"--chatprompt-accept={UNUSED}" if self._options.refused_update else _UPDATE
-            yield f"To remove {_pronoun(gone)}: {repeated(words, option)}"
+            yield f"To remove {_pronoun(gone)}: {repeated(words, f'--chatprompt-accept={UNUSED}')}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
         left = {path for path, kind in unused.items() if kind is not _GONE and not holds_conflict(path)}
@@ -343,6 +340,8 @@ class UnusedSnapshots:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report which snapshots are unused, or were removed."""
         if self._lines:
+            from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+
             write_title(terminalreporter, "-", "eval snapshots")
             for line in self._lines:
                 write_line(terminalreporter, line)

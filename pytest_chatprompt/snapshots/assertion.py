@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -167,20 +167,24 @@ class AssertionContext(NamedTuple):
     """What an assertion needs to know of its test, and whom it tells.
 
     Args:
+        differing: by their files, the comparisons that failed and that no report of the test has told yet.
+        compared: the assertions that have compared.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         compares: whether values are compared; else each is equal, once its data could be made.
+        accepted: the ids of the changes with which a snapshot counts as it is to be written when all tests have ended.
         note_version: called with what each value would be compared with, and then each is equal; `None` to compare.
-        note_derived: called with each assertion that the test makes from the first one.
     """
 
     root: Path
+    differing: dict[str, Comparison]
+    compared: list[EvalSnapshot]
+    accepted: Collection[str]
+    revision: Revision | None
     prepare: Callable[[Any], Any] = _unchanged
-    revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
     note_asserted: Callable[[str], Any] = _unchanged
     note_version: Callable[[AssertionResult], Any] | None = None
-    note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
 
 
@@ -210,7 +214,6 @@ class EvalSnapshot(SnapshotAssertion):
         """A new assertion of the same test, with other defaults."""
         new: Any = super().with_defaults(**options)
         new.context = self.context
-        self.context.note_derived(new)
         return new  # type: ignore[no-any-return]
 
     def _settle_late(self, data: Any, value: Any) -> Any:
@@ -248,13 +251,34 @@ class EvalSnapshot(SnapshotAssertion):
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
+        self.context.compared.append(self)
+        self.context.differing.pop(result.snapshot_location, None)
         if self.context.note_version is not None:
             self.context.note_version(result)
             is_equal = result.success = True
+        elif not is_equal and result.exception is None:
+            is_equal = self._accept(result)
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
         return is_equal
+
+    def _accept(self, result: AssertionResult) -> bool:
+        """Note what differs, and whether the run accepts all of that; if only some of it, the rest is the failure."""
+        # Most snapshots are equal.
+        from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
+
+        path, sent = Path(result.snapshot_location), str(result.asserted_data)
+        stored = None if result.recalled_data is None else str(result.recalled_data)
+        self._failed = self.context.differing[result.snapshot_location] = Comparison(path, stored, sent)
+        text = self._failed.accepting(self.context.accepted)
+        if text is not None:
+            self._failed = Comparison(path, text, sent)
+            result.recalled_data = text
+            result.success = text == sent
+            # Syrupy counts it so.
+            result.created, result.updated = result.success and stored is None, result.success and stored is not None
+        return result.success
 
     @property
     def last_result(self) -> AssertionResult:
@@ -267,18 +291,8 @@ class EvalSnapshot(SnapshotAssertion):
         return self.num_executions > 0 and not self.last_result.success
 
     def failed_comparison(self) -> Comparison | None:
-        """The last comparison, if it has failed because of what is sent; made once."""
-        if not self.has_failed or self.last_result.exception is not None:
-            return None
-        # Most snapshots are equal.
-        from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
-
-        if self._failed is None:
-            result = self.last_result
-            stored = None if result.recalled_data is None else str(result.recalled_data)
-            path, sent = Path(result.snapshot_location), str(result.asserted_data)
-            self._failed = Comparison(path, stored, sent)
-        return self._failed
+        """The last comparison, if it has failed because of what is sent."""
+        return self._failed if self.has_failed else None
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""

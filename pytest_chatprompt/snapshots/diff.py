@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
-from pytest_chatprompt.snapshots.stored import Change, Content, DataPath, Difference, Hunk, read_data, requests_in
+from pytest_chatprompt.snapshots.stored import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.story import parting_hint
 from pytest_chatprompt.wording import data_place
 
@@ -45,6 +45,53 @@ def prompts_of(data: Mapping[str, Any]) -> dict[DataPath, SentRequest]:
     }
     given = {key: data[key] for key in _UNSENT_KEYS if key in data}
     return {**prompts, (): SentRequest("", given)} if given and not isinstance(data.get("requests"), list) else prompts
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """Matches two sequences so that as many lines stay as can, each of them as early as it can.
+
+    So the same lines stay where some of the changes between them are made already: each other change is as it was.
+    """
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        super().__init__(None, before, after, autojunk=False)
+        self._sides = before, after
+
+    def get_matching_blocks(self) -> list[difflib.Match]:
+        """The lines that stay, those that stand together as one block; the last one is empty."""
+        kept = enumerate(_kept_lines(*self._sides))
+        numbered = groupby(kept, key=lambda each: (each[1][0] - each[0], each[1][1] - each[0]))
+        blocks = [[numbers for _, numbers in block] for _, block in numbered]
+        before, after = self._sides
+        end = difflib.Match(len(before), len(after), 0)
+        return [*(difflib.Match(*block[0], len(block)) for block in blocks), end]
+
+
+def _kept_lines(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """The numbers of the lines that stay, on both sides."""
+    # Bits are the lines of `after`, the last one the lowest. In the row of a line of `before`, 0 is where one line more
+    # is common to both from there on, by Hyyrö's algorithm.
+    size = len(after)
+    places: dict[str, int] = {}
+    for number, line in enumerate(after, start=1):
+        places[line] = places.get(line, 0) | 1 << (size - number)
+    rows = [(1 << size) - 1]
+    for line in reversed(before):
+        row, common = rows[-1], rows[-1] & places.get(line, 0)
+        rows.append((row + common | row - common) & rows[0])
+
+    def count_common(number: int, start: int) -> int:
+        """How many lines can stay from these two on."""
+        return (~rows[len(before) - number] & rows[0] >> start).bit_count()
+
+    kept: list[tuple[int, int]] = []
+    start, left = 0, count_common(0, 0)
+    for number, line in enumerate(before):
+        first = size - (places.get(line, 0) & rows[0] >> start).bit_length()
+        if first < size and count_common(number + 1, first + 1) == left - 1:
+            kept.append((number, first))
+            start, left = first + 1, left - 1
+    return kept
 
 
 _CONTEXT_LINES: Final = 1
@@ -184,11 +231,11 @@ class _Comparer:
         before, after = ([str(key) for key in each if key in stored and key in sent] for each in (stored, sent))
         keys = _joined_keys(sent, stored)
         if before != after:
-            kept = difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-            still = {key for block in kept for key in before[block.a : block.a + block.size]}
+            still = {before[number] for number, _ in _kept_lines(before, after)}
             change = Change(_place(path), moved=tuple(key for key in after if key not in still))
             if not self._is_wanted(change, [f"> keys in another order: {', '.join(before)} → {', '.join(after)}"]):
-                keys = _joined_keys(stored, sent)
+                # Beside those that stay: so the others remain the same, whichever further keys there are.
+                keys = _joined_keys(stored, [key for key in sent if key in still or key not in stored])
         values = {
             key: self.compare(stored.get(key, _ABSENT), sent.get(key, _ABSENT), (*path, key))
             for key in {**stored, **sent}
@@ -197,7 +244,7 @@ class _Comparer:
 
     def _compare_lists(self, stored: list[Any], sent: list[Any], path: DataPath) -> list[Any]:
         before, after = ([json.dumps(item) for item in items] for items in (stored, sent))
-        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        matcher = _Matcher(before, after)
         merged: list[Any] = []
         for tag, i1, i2, j1, j2 in matcher.get_opcodes():
             if tag == "equal":
@@ -212,7 +259,7 @@ class _Comparer:
         """Compare two texts line by line; without a path they are no data."""
         indent = _INDENT * len(_text_keys(path))
         is_read = bool(path) and self._size("x", path) > 0
-        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        matcher = _Matcher(before, after)
         # Grouping alters the list.
         opcodes = [*matcher.get_opcodes()]
         wanted = []
@@ -228,6 +275,8 @@ class _Comparer:
                 shown += [f"+ {indent}{visible_line(line)}" for line in added]
                 # Each line counts with its break.
                 growth = sum(len(line) + 1 for line in added) - sum(len(line) + 1 for line in removed)
+                if (i2, j2) == (len(before), len(after)) and not (removed and added):
+                    removed, added = _as_before_blank_line(removed, added, before[:i1][-1:])
                 changes.append(Change(_place(path), tuple(removed), tuple(added), characters=growth * is_read))
                 wanted.append(next(self.wanted, False))
             self.found.append((changes, shown))
@@ -260,6 +309,19 @@ class _Comparer:
         return count_texts({key: value}, around[-1]) if path[start:] and key == path[-1] else count_texts(value, key)
 
 
+def _as_before_blank_line(removed: list[str], added: list[str], last: list[str]) -> tuple[list[str], list[str]]:
+    """Lines that were removed or added below the last one of a text, as if a blank line followed it.
+
+    So a paragraph that is added at the end of one text and between those of another is the same change.
+    """
+    lines = removed or added
+    if lines[0] != "" == lines[-1]:
+        # The text has another line break at its end.
+        return [*last, *removed], [*last, *added]
+    turned = int(lines[0] == "")
+    return [*removed[turned:], *removed[:turned]], [*added[turned:], *added[:turned]]
+
+
 def _joined_keys(first: Iterable[str], second: Iterable[str]) -> list[str]:
     """The keys of two mappings, in the order of the first; each that only the second has follows the one before it."""
     keys = list(first)
@@ -278,14 +340,19 @@ def _paired(stored: list[Any], sent: list[Any], path: DataPath) -> Iterator[tupl
     if len(stored) > len(sent):
         yield from ((one, other) for other, one in _paired(sent, stored, path))
         return
+    lines, others = ([_text_lines(item, path) for item in items] for items in (stored, sent))
+    # For the last item, the one before it, ...: by how many of `sent` before its own have none, which lines are shared.
+    rows = [[0] * (len(sent) - len(stored) + 1)]
+    for number in reversed(range(len(stored))):
+        after = [max(rows[-1][new:]) for new in range(len(rows[0]))]
+        rows.append([len(_kept_lines(lines[number], others[number + new])) + most for new, most in enumerate(after)])
+    new = 0
     for number, item in enumerate(stored):
-        lines = set(_text_lines(item, path))
-        candidates = range(len(sent) - len(stored) + number + 1)
-        best = max(candidates, key=lambda index: len(lines.intersection(_text_lines(sent[index], path))))
-        yield from ((_ABSENT, other) for other in sent[:best])
-        yield item, sent[best]
-        sent = sent[best + 1 :]
-    yield from ((_ABSENT, other) for other in sent)
+        row, before = rows.pop(), new
+        new = row.index(max(row[before:]), before)
+        yield from ((_ABSENT, other) for other in sent[number + before : number + new])
+        yield item, sent[number + new]
+    yield from ((_ABSENT, other) for other in sent[len(stored) + new :])
 
 
 def _text_lines(value: Any, path: DataPath) -> list[str]:
@@ -375,6 +442,14 @@ class Comparison:
         if self.stored is None:
             return Difference((), ())
         return compare_snapshots(self.stored, self.sent)
+
+    def accepting(self, ids: Collection[str]) -> str | None:
+        """The text of the snapshot with those changes that ids name; `None` if they name none of them."""
+        if self.stored is None:
+            return self.sent if NEW in ids else None
+        changes = self.difference.changes
+        contents = {each.content for each in changes if any(map(each.is_named, ids))}
+        return dump(accept_changes(self.stored, read_data(self.sent), contents)) if contents else None
 
     def lines(self, path: str, command: str, *, shows_diff: bool = True) -> list[str]:
         """What a failure says: the path of the snapshot, what differs, and the command that accepts it, if any does."""

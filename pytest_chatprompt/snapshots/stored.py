@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError, conflict_line, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
@@ -64,6 +64,10 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return False
 
 
+# The id of a change has at least so many digits of its digest.
+ID_DIGITS: Final = 4
+# The id of all snapshots that do not exist yet.
+NEW: Final = "new"
 # What a change removes, adds and moves.
 Content = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
@@ -89,12 +93,16 @@ class Change:
     @property
     def content(self) -> Content:
         """What changed, wherever it stands: equal for changes that are shown as one."""
-        return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
+        return self.removed, self.added, self.moved
 
     @property
     def digest(self) -> str:
         """The hash of its content, with which its id begins: the same in every run."""
         return hashlib.sha256(json.dumps(self.content).encode()).hexdigest()
+
+    def is_named(self, asked: str) -> bool:
+        """Whether a user who types this may mean it: an id, or more of its digest."""
+        return len(asked) >= ID_DIGITS and self.digest.startswith(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +131,6 @@ class Difference:
 
     changes: tuple[Change, ...]
     hunks: tuple[Hunk, ...]
-
-
-def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines without the empty ones around them: which of these a diff shows is chance."""
-    return tuple("\n".join(lines).strip("\n").split("\n")) if any(lines) else lines
 
 
 def data_sha256(text: str) -> str:

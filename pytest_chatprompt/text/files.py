@@ -135,9 +135,13 @@ def _root_path(path: Path, name: str, root: Path) -> str:
     return shown_path(path, root) if path.is_relative_to(root) else shown_path(real_path, real_root)
 
 
-def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
-    """Find a file of AgentV in the nearest folder `.agentv`, up to the root, that has it."""
-    paths = (each / ".agentv" / name for each in _folders_up(folder, root))
+# What defines providers, by the name that AgentV 5 has for them, then by that of 4.
+TARGETS: Final = ("providers.yaml", "targets.yaml")
+
+
+def find_agentv_file(folder: Path, root: Path, *names: str) -> Path | None:
+    """Find a file of AgentV, by any of its names, in the nearest folder `.agentv`, up to the root, that has it."""
+    paths = (each / ".agentv" / name for each in _folders_up(folder, root) for name in names)
     return next((path for path in paths if path.is_file()), None)
 
 

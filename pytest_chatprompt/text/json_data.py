@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from pydantic import PlainValidator, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import GetPydanticSchema, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pytest_chatprompt.errors import Location
 from pytest_chatprompt.text.files import LONG_TEXT
@@ -92,7 +92,12 @@ def _too_deep(max_depth: int) -> str:
     return f"nested more than {max_depth} levels deep"
 
 
-def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
+def parsed(read: Callable[[Any], Any]) -> GetPydanticSchema:
+    """Make a validator that is one function; `PlainValidator` would build the schema of the type too, and twice."""
+    return GetPydanticSchema(lambda *_: core_schema.no_info_plain_validator_function(read))
+
+
+def checked(expected: str, is_valid: Callable[[Any], bool]) -> GetPydanticSchema:
     """Make a validator that accepts or refuses a value, and never converts it; `expected` completes "must be"."""
 
     def validate(value: Any) -> Any:
@@ -100,7 +105,7 @@ def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
             raise unexpected(expected)
         return value
 
-    return PlainValidator(validate)
+    return parsed(validate)
 
 
 def unexpected(expected: str) -> PydanticCustomError:

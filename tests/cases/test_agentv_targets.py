@@ -74,6 +74,11 @@ def read(project: Project, fields: str) -> Target:
             id="a command",
         ),
         pytest.param(
+            "provider: claude-cli\nmodel: opus\ncwd: w",
+            {"provider": "claude", "agent": {"model": "opus", "cwd": "w"}},
+            id="by AgentV's name",
+        ),
+        pytest.param(
             "provider: cli\ncommand_template: agent {FILES} {ATTEMPT}\nfiles_format: --file={path}",
             {"agent": {"command": ("agent", "--file={files}", "0")}},
             id="a format of files",
@@ -249,8 +254,28 @@ def test_what_a_field_does_depends_on_the_provider(project: Project, field: str,
 
 
 def test_entries_without_a_name_are_no_targets(project: Project) -> None:
-    path = project.write("t.yaml", "targets: [x, {provider: y}, {name: 3}, {name: z}]\n")
+    path = project.write(".agentv/targets.yaml", "targets: [x, {provider: y}, {name: 3}, {name: z}]\n")
     assert [*read_targets_file(path, project.root).nodes] == ["z"]
+
+
+@pytest.mark.parametrize("head", ["", "providers:\n"])
+def test_a_provider_of_version_5_has_its_settings_under_config(project: Project, head: str) -> None:
+    entries = """\
+- {id: openai, label: local, config: {model: gpt-x, api_key: "{{ env.KEY }}", temperature: 0}}
+- {id: named, provider: google, config: null, model: gemini-x}
+- {id: openai, config: 3, temperature: "{{ env.T }}"}
+"""
+    file = read_targets_file(project.write(".agentv/providers.yaml", head + entries), project.root)
+    local = file.read("local")
+    assert (local.provider, dict(local.settings), local.api_key) == (
+        "openai",
+        {"model": "gpt-x", "temperature": 0},
+        "{{ env.KEY }}",
+    )
+    assert resolve_references("{{ env.KEY }}", {"KEY": "k"}) == "k"
+    assert (file.read("named").provider, dict(file.read("named").settings)) == ("gemini", {"model": "gemini-x"})
+    with pytest.raises(EvalFileError, match="the target 'openai' must name its 'provider'"):
+        file.read("openai")
 
 
 def test_references_are_filled_in() -> None:

@@ -9,7 +9,8 @@ from functools import partial
 import pytest
 
 from pytest_chatprompt.cases import rows as dataset_json
-from pytest_chatprompt.cases.rows import Row, load_dataset, read_json
+from pytest_chatprompt.cases.origin import Row
+from pytest_chatprompt.cases.rows import load_dataset, read_json
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.text.files import NamedFileError, TextFileError
 from pytest_chatprompt.text.json_data import parse_json

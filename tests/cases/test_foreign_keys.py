@@ -221,7 +221,7 @@ OTHER_FORMAT = (
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        pytest.param("tests: [{input: hi}]", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="tests"),
+        pytest.param("tests: [{vars: {a: b}}]", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="tests"),
         pytest.param(
             "prompts: [hi]\nscenarios: []",
             [

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.cases.rows import RawRow, Row, make_rows
+from pytest_chatprompt.cases.origin import Row
+from pytest_chatprompt.cases.rows import RawRow, make_rows
 from pytest_chatprompt.text.yaml import Position
 
 

@@ -40,8 +40,8 @@ tool_choice: {{type: function, name: b, x-why: a note}}
     ("tools", "problem"),
     [
         (
-            "weather",
-            "3:12: case 'a': 'tools' must be a list of tools, or the path of a .json, .yaml or .yml file, but is 'weather'",
+            "weather.txt",
+            "3:12: case 'a': 'tools' must be a list of tools, the name of a fixture: shop for shop_tools, or the path of a .json, .yaml or .yml file, but is 'weather.txt'",
         ),
         ("{}", "3:12: case 'a': 'tools' must be a list of tools, but is a mapping"),
         ("[weather]", "3:13: case 'a': 'tools[0]' must be a mapping, but is 'weather'"),

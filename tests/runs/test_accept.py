@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
-from tests.runs.conftest import HELLO, Run
+from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run
+from tests.server import Server
 
 EVALS = """
 guideline_patterns: ["*.md"]
@@ -95,7 +99,7 @@ def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_write
     result = shop(*workers, "--chatprompt-accept", first)
     assert result.ret == 1
     left = numbers[second]
-    assert result.parseoutcomes() == ({"accepted": 1, "failed": 3} if order == 1 else {"failed": 4})
+    assert result.parseoutcomes() == ({"passed": 1, "failed": 3} if order == 1 else {"failed": 4})
     assert f"accepted change {first} in {numbers[first]} snapshots" in result.outlines
     output = result.stdout.str()
     assert f"= 1 distinct change in {left} snapshots =" in output
@@ -104,8 +108,8 @@ def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_write
     text = ("Goods return in 30 days.", "Answer in a word.")[::order][0]
     assert text not in output
     result = shop(*workers, "--chatprompt-accept", second)
-    assert (result.ret, result.parseoutcomes()["accepted"]) == (0, left)
-    assert "FAILURES" not in result.stdout.str()
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
+    assert f"{left} snapshot{'s' * (left > 1)} updated." in result.stdout.str()
     assert result.outlines[-2] == f"accepted change {second} in {left} snapshots"
     assert tree(shop) == wanted
     assert shop().ret == 0
@@ -114,8 +118,8 @@ def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_write
 def test_several_ids_are_accepted_at_once(shop: Run) -> None:
     wanted = updated(shop)
     first, second = ids(shop)
-    result = shop("--chatprompt-accept", first, f"--chatprompt-accept={second}", "--chatprompt-accept", first)
-    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 4})
+    result = shop("--chatprompt-accept", first.upper(), f"--chatprompt-accept={second}", "--chatprompt-accept", first)
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
     assert tree(shop) == wanted
 
 
@@ -188,7 +192,7 @@ def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
         f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {first}, {second}. Nothing is accepted."
     )
     assert problem in result.outlines
-    result.assert_outcomes(failed=4)
+    assert shop().parseoutcomes() == {"failed": 4}
     shop.update()
     result = shop("--chatprompt-accept", "new")
     assert result.ret == 1
@@ -233,7 +237,7 @@ def test_new_snapshots_are_accepted_without_the_changes_of_others(shop: Run) -> 
     wanted = updated(shop)
     result = shop("--chatprompt-accept", "new")
     assert "accepted 2 new snapshots" in result.outlines
-    assert result.parseoutcomes() == {"accepted": 2, "failed": 4}
+    assert result.parseoutcomes() == {"passed": 2, "failed": 4}
     after = tree(shop)
     assert after.keys() == wanted.keys()
     assert all(content == before.get(name, wanted[name]) for name, content in after.items())
@@ -285,7 +289,7 @@ def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
     wanted = updated(renamed)
     before = tree(renamed)
     result = renamed("c.eval.yaml", "--chatprompt-accept", "new")
-    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 3, "accepted": 1})
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
     removed = "1 eval snapshot removed: the case or the provider is no longer defined."
     assert [line for line in result.outlines if "eval snapshot removed" in line] == [removed]
     assert "  __snapshots__/c.eval/old name[openai].yaml" in result.outlines
@@ -341,8 +345,9 @@ def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run, worker
     assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
     assert shop("--chatprompt-accept", first).ret == 1
     (second,) = ids(shop)
+    # No test fails for what is accepted, so all of them run.
     result = shop(*workers, "-x", "--chatprompt-accept", second)
-    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 1})
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
 
 
 def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
@@ -387,6 +392,8 @@ def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_
     (run.path / "conftest.py").unlink()
     killed = {name: content for name, content in tree(run).items() if "/." not in name}
     assert killed.keys() == before.keys()
+    assert len(tree(run)) == len(killed) + 1
+    (run.path / "__snapshots__/a.eval" / f".{os.getpid()}-of another.yaml").touch()
     assert sum(killed[name] != before[name] for name in before) == left
     result = run()
     output = result.stdout.str()
@@ -396,7 +403,9 @@ def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_
     assert "unused" not in output
     for change_id in (first, second):
         run("--chatprompt-accept", change_id)
-    assert {name: content for name, content in tree(run).items() if "/." not in name} == wanted
+    # What the killed run has left is gone, but not what a process that lives is writing.
+    (run.path / "__snapshots__/a.eval" / f".{os.getpid()}-of another.yaml").unlink()
+    assert tree(run) == wanted
     assert run().ret == 0
 
 
@@ -427,20 +436,110 @@ def test_it(subtests, eval_snapshot):
 """
 
 
-def test_subtests_are_accepted_one_by_one(run: Run) -> None:
-    run.write({"test_it.py": SUBTESTS.replace("TEXT", "old")})
+ASSERTED_LATER = """
+def test_it(eval_snapshot):
+    compared = [{"question": f"TEXT {name}"} == eval_snapshot(name=name) for name in "abc"]
+    assert all(compared)
+"""
+
+
+@pytest.mark.parametrize("test", [SUBTESTS, ASSERTED_LATER], ids=["subtests", "comparisons that are asserted later"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_each_of_several_snapshots_of_a_test_is_known(run: Run, test: str, workers: list[str]) -> None:
+    run.write({"test_it.py": test.replace("TEXT", "old")})
     run.update()
-    run.write({"test_it.py": SUBTESTS.replace("TEXT", "new")})
+    run.write({"test_it.py": test.replace("TEXT", "new")})
     wanted = updated(run)
-    for left in ("c", "b", "a"):
-        (change,) = ids(run)
-        result = run("--chatprompt-accept", change)
-        assert (result.ret, result.parseoutcomes().get("failed", 0)) == {"a": (0, 0), "b": (1, 2), "c": (1, 3)}[left]
-        assert f"accepted change {change} in 1 snapshot" in result.outlines
-        assert f"old {left}" not in result.stdout.str()
-        assert run.snapshot(f"__snapshots__/test_it/test_it[{left}].yaml") == {"question": f"new {left}"}
+    changes = {change["added"][0]: change for change in report(run, *workers)["changes"]}
+    assert changes.keys() == {"new a", "new b", "new c"}
+    assert "= 3 distinct changes in 3 snapshots =" in run(*workers).stdout.str()
+    for number, name in enumerate("bca", start=1):
+        change_id = changes[f"new {name}"]["id"]
+        assert len(ids(run)) == 4 - number
+        result = run(*workers, "--chatprompt-accept", change_id)
+        assert result.ret == (number < 3)
+        assert f"accepted change {change_id} in 1 snapshot" in result.outlines
+        assert f"old {name}" not in result.stdout.str()
+        assert run.snapshot(f"__snapshots__/test_it/test_it[{name}].yaml") == {"question": f"new {name}"}
     assert tree(run) == wanted
-    assert run().ret == 0
+    assert run(*workers).ret == 0
+
+
+def test_a_change_of_several_snapshots_of_a_test_counts_as_often(run: Run) -> None:
+    run.write({"test_it.py": ASSERTED_LATER.replace("TEXT {name}", "old")})
+    run.update()
+    run.write({"test_it.py": ASSERTED_LATER.replace("TEXT {name}", "new")})
+    (change,) = report(run)["changes"]
+    assert (change["places"], change["node_ids"]) == ({"question": 3}, ["test_it.py::test_it"])
+    result = run("--chatprompt-report", "review.md")
+    assert f"change {change['id']}: 3 snapshots: test_it.py::test_it" in result.outlines
+    assert "Snapshots: `test_it.py::test_it`." in (run.path / "review.md").read_text()
+    result = run("--chatprompt-accept", change["id"])
+    assert result.ret == 0
+    assert f"accepted change {change['id']} in 3 snapshots" in result.outlines
+
+
+CHECKED = """
+checks: [{type: not_contains, of: request, value: goodbye}]
+"""
+
+
+def test_what_is_accepted_has_still_to_pass_the_checks_of_what_is_sent(run: Run) -> None:
+    run.write({"a.eval.yaml": CHECKED + HELLO})
+    run.update()
+    run.write({"a.eval.yaml": CHECKED + HELLO.replace("content: hello", "content: goodbye")})
+    (change,) = ids(run)
+    result = run("--chatprompt-accept", change)
+    assert (result.ret, result.parseoutcomes()) == (1, {"failed": 1})
+    assert f"accepted change {change} in 1 snapshot" in result.outlines
+    result.stdout.fnmatch_lines(["*: the request contains it at character*"])
+    result = run()
+    assert (result.ret, result.parseoutcomes()) == (1, {"failed": 1})
+    result.stdout.fnmatch_lines(["*: the request contains it at character*"])
+
+
+def test_what_is_accepted_is_sent_in_a_live_run(run: Run, server: Server) -> None:
+    run.write({"a.eval.yaml": HELLO, "conftest.py": LIVE_CONFTEST.format(url=server.url, settings="")})
+    run.update()
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: hi there")})
+    server.reply_with({"choices": [{"message": {"content": "an answer"}, "finish_reason": "stop"}]})
+    (change,) = ids(run)
+    result = run("--chatprompt-live", "--chatprompt-accept", change)
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 1})
+    ((_, _, body),) = server.requests
+    assert body == run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]
+
+
+def test_pytest_counts_as_passed_what_is_accepted(shop: Run) -> None:
+    first, second = ids(shop)
+    pytester = shop.pytester
+    assert pytester.runpytest_inprocess("a.eval.yaml").ret == 1
+    options = ("--junitxml", "j.xml", "--chatprompt-accept", first)
+    pytester.runpytest_inprocess("a.eval.yaml", *options)
+    suite = ET.parse(shop.path / "j.xml").getroot()[0]
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "2")
+    # Of what is left nothing is told that was accepted.
+    xml = (shop.path / "j.xml").read_text()
+    assert "in a word" in xml
+    assert "30 days" not in xml
+    assert pytester.runpytest_inprocess("--lf").parseoutcomes() == {"failed": 2}
+    assert pytester.runpytest_inprocess("--lf", "--chatprompt-accept", second).parseoutcomes() == {"passed": 2}
+    assert pytester.runpytest_inprocess("--lf", "a.eval.yaml").parseoutcomes() == {"passed": 3}
+
+
+RETRIED = """
+def test_it(eval_snapshot):
+    for text in ("TEXT", "old"):
+        if {"question": text} == eval_snapshot(name="it"):
+            break
+"""
+
+
+def test_a_snapshot_that_is_the_same_in_the_end_does_not_differ(run: Run) -> None:
+    run.write({"test_it.py": RETRIED.replace("TEXT", "old")})
+    run.update()
+    run.write({"test_it.py": RETRIED.replace("TEXT", "new")})
+    assert report(run)["changes"] == []
 
 
 NOT_FAILING = """
@@ -464,9 +563,16 @@ def test_what_differs_in_tests_that_do_not_fail_is_accepted_too(run: Run, worker
     run.write({"test_it.py": NOT_FAILING.replace("TEXT", "old")})
     run("--snapshot-update")
     run.write({"test_it.py": NOT_FAILING.replace("TEXT", "new")})
-    (change,) = ids(run)
-    result = run(*workers, "--chatprompt-accept", change)
-    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 2, "xfailed": 1})
+    change = report(run)["results"][0]["snapshot"]["difference"]["changes"][0]
+    digest = Change(change["place"], tuple(change["removed"]), tuple(change["added"])).digest
+    # As in the terminal, nothing fails for it.
+    assert ids(run) == []
+    change_id = digest[:4]
+    result = run(*workers, "--chatprompt-accept", change_id)
+    # Just as in the next run: nothing is raised any more.
+    assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "xpassed": 1, "failed": 1})
+    assert run(*workers).parseoutcomes() == result.parseoutcomes()
+    change = change_id
     assert f"accepted change {change} in 3 snapshots" in result.outlines
     assert [run.snapshot(name) for name in run.snapshots()] == [{"question": "new"}] * 3
 
@@ -490,7 +596,7 @@ def test_a_test_that_failed_otherwise_stays_failed(run: Run) -> None:
     (change,) = ids(run)
     result = run("--chatprompt-accept", change)
     assert result.ret == 1
-    assert result.parseoutcomes() == {"accepted": 1, "failed": 1}
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
     assert f"accepted change {change} in 2 snapshots" in result.outlines
     assert run.snapshot("__snapshots__/test_it/test_also_fails.yaml") == {"question": "new"}
 
@@ -523,7 +629,6 @@ def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPat
     assert f"{name} is not written: Permission denied" in result.outlines
     assert f"accepted change {first} in 3 snapshots" in result.outlines
     assert tree(shop)[name] == before[name]
-    result.assert_outcomes(failed=4)
 
 
 def test_what_was_accepted_is_told_also_if_an_unused_snapshot_cannot_be_removed(

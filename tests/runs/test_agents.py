@@ -201,6 +201,64 @@ def test_a_captured_agent_runs_offline_and_the_snapshot_shows_what_it_sends_to_i
     assert len(server.requests) == 1
 
 
+CLAUDE = """
+import pytest
+from pytest_chatprompt import ClaudeProvider
+
+@pytest.fixture(scope="session")
+def claude_provider():
+    return ClaudeProvider(executable={executable!r}, model="opus", allowed_tools=["Edit"], capture=True)
+"""
+# Sends as Claude Code does, and prints what that prints.
+SEND_AS_CLAUDE = """
+import contextlib, urllib.error, urllib.request, uuid
+if not os.environ.get("HTTP_PROXY"):
+    # It opens a connection beforehand.
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"], method="HEAD"))
+ask = sys.argv[sys.argv.index("--model") + 1]
+user = json.dumps({"device_id": os.urandom(32).hex(), "session_id": str(uuid.uuid4())}, separators=(",", ":"))
+messages = [{"role": "user", "content": sys.stdin.read()}]
+body = json.dumps({"model": ask, "max_tokens": 9, "messages": messages, "metadata": {"user_id": user}}).encode()
+headers = {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"]}
+request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages?beta=true", body, headers)
+reply = json.load(urllib.request.urlopen(request))
+print(json.dumps({"type": "result", "is_error": False, "result": reply["content"][0]["text"], "usage": reply["usage"]}))
+"""
+
+
+def test_claude_code_is_captured_as_codex_is(run: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    claude = write_executable(run.path, "claude", SEND_AS_CLAUDE)
+    run.write({"a.eval.yaml": "provider: claude" + HELLO, "conftest.py": CLAUDE.format(executable=str(claude))})
+    run.update("-W", "error").assert_outcomes(passed=1)
+    data = run.snapshot("__snapshots__/a.eval/hello[claude].yaml")
+    assert data["argv"] == ["claude", "-p", "--output-format", "json", "--model", "opus", "--allowed-tools", "Edit"]
+    document = "[[ ## user_query ## ]]\n\nhello"
+    assert data["requests"] == [
+        {
+            "endpoint": "POST /v1/messages?beta=true",
+            "request": {
+                "model": "opus",
+                "max_tokens": 9,
+                "messages": [{"role": "user", "content": document}],
+                "metadata": {"user_id": '{"device_id":"{device}","session_id":"{id 1}"}'},
+            },
+        }
+    ]
+    run("-W", "error").assert_outcomes(passed=1)
+
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-live-0123456789")
+    server.reply = Reply({"content": [{"type": "text", "text": "Hi."}], "usage": {"input_tokens": 3}})
+    run("--chatprompt-live", "--chatprompt-record", "-W", "error").assert_outcomes(passed=1)
+    ((path, headers, _),) = server.requests
+    assert (path, headers["x-api-key"]) == ("/v1/messages?beta=true", "sk-ant-live-0123456789")
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    assert len(server.requests) == 1
+
+
 def test_a_change_in_what_a_captured_agent_sends_is_a_difference(run: Run) -> None:
     run.write({"a.eval.yaml": "provider: cli" + HELLO})
     run.write({"conftest.py": CAPTURED.format(command=agent_command(ASK_THE_MODEL), key="k")})

@@ -188,6 +188,7 @@ def test_under_x_the_first_failure_is_decided(shop: Run) -> None:
         for each in page.ids():
             assert page.decide("accept", each) == "accepted in 1 snapshot"
         assert page.end() == 0
+    assert "the run ended early: run again for the tests that did not run" in shop.output()
 
 
 def test_what_another_run_has_written_meanwhile_is_not_overwritten(shop: Run) -> None:

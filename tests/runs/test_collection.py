@@ -371,7 +371,7 @@ def test_a_run_without_eval_files_imports_only_the_entry_modules(run: Run) -> No
                         "pytest_chatprompt.options",
                         "pytest_chatprompt.plugin",
                     }
-                    assert not {"pydantic", "wcmatch"} & set(sys.modules)
+                    assert not {"mcp", "pydantic", "wcmatch"} & set(sys.modules)
             """.replace("\n                ", "\n")
         }
     )
@@ -415,14 +415,19 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
 NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
+        "capture.mcp_server",
         "cases.agentv",
         "cases.diagnostics",
         "cases.request_options",
+        "cases.rows",
         "cases.templates",
+        "apis.reply",
         "apis.schema_instance",
         "apis.sending",
         "providers.http.error_replies",
+        "capture.clients.wire",
         "results.records",
+        "reports.terminal",
         "runs.case_results",
     )
 ]

@@ -67,18 +67,22 @@ def test_without_a_terminal_an_update_only_compares_and_says_which_ids_there_are
     command = shlex.join(["pytest", "-p", "no:cacheprovider", *workers, "--chatprompt-accept", "ID"])
     told = [REFUSED, f"To accept what you name: {command}, with {change}, new", NOT_SEEN]
     assert [line for line in result.outlines if line in told] == told
+    # Nor is any command told that would be refused.
+    assert "--snapshot-update" not in result.stdout.str().replace(REFUSED, "")
+    assert f"   To accept it: {command.replace('ID', 'new')}" in result.outlines
     assert tree(shop) == before
 
 
 def test_what_is_named_is_accepted(shop: Run) -> None:
     (change,) = ids(shop)
     result = shop("--chatprompt-accept", change, "a.eval.yaml", "test_own.py")
-    assert (result.ret, result.parseoutcomes()) == (0, {"accepted": 2})
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 2})
     assert REFUSED not in result.outlines
 
 
 @pytest.mark.parametrize(
-    ("value", "is_allowed"), [pytest.param("1", True, id="set"), pytest.param("", False, id="empty")]
+    ("value", "is_allowed"),
+    [("1", True), ("yes", True), ("", False), ("0", False), ("False", False), ("no", False), (" off ", False)],
 )
 def test_a_variable_allows_it(shop: Run, value: str, is_allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATPROMPT_ALLOW_UPDATE", value)

@@ -189,7 +189,7 @@ def test_an_unused_recording_is_reported_and_removed_by_one_option_alone(live_pr
         [
             "1 eval snapshot unused: the case or the provider is no longer defined.",
             "  __snapshots__/a.eval/c1[[]openai[]].yaml",
-            "To remove it: pytest -p no:cacheprovider --snapshot-update",
+            "To remove it: pytest -p no:cacheprovider --chatprompt-accept=unused",
             "1 recording unused: no case and no test is left that has it.",
             "  __snapshots__/a.eval/c1[[]openai[]].recording.yaml",
             "To remove it: pytest -p no:cacheprovider --chatprompt-remove-unused",

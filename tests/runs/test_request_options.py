@@ -14,7 +14,7 @@ TOOLS = """
 ]
 """
 EVERYTHING = """
-provider: [openai, azure, anthropic, gemini, codex, own]
+provider: [openai, azure, anthropic, gemini, codex, claude, own]
 settings:
   temperature: 1
   max_output_tokens: 50
@@ -50,8 +50,8 @@ def pytest_chatprompt_response(case, request, response):
 def test_each_provider_gets_the_options_of_the_file_and_the_case(run: Run) -> None:
     run.write({"evals/a.eval.yaml": EVERYTHING, "tools.json": TOOLS, "conftest.py": OWN})
     # Offline, each API answers what a provider can read, also when a tool is forced or a schema is demanded.
-    run.update().assert_outcomes(passed=12)
-    run().assert_outcomes(passed=12)
+    run.update().assert_outcomes(passed=14)
+    run().assert_outcomes(passed=14)
     folder = "evals/__snapshots__/a.eval/"
     messages = [{"role": "system", "content": "You are a careful assistant."}, {"role": "user", "content": "Warm?"}]
     assert run.snapshot(f"{folder}forced[openai].yaml")["request"] == {
@@ -76,15 +76,16 @@ def test_each_provider_gets_the_options_of_the_file_and_the_case(run: Run) -> No
     }
     demanded = run.snapshot(f"{folder}demanded[anthropic].yaml")
     assert demanded["adjustments"] == ["response_format: name left out, Anthropic has none"]
-    assert run.snapshot(f"{folder}forced[codex].yaml")["adjustments"] == [
-        "settings left out, an agent takes none: temperature, max_output_tokens",
-        "tools left out, an agent takes none",
-        "tool_choice left out, an agent takes none",
-    ]
-    assert run.snapshot(f"{folder}demanded[codex].yaml")["adjustments"] == [
-        "settings left out, an agent takes none: temperature, max_output_tokens",
-        "response_format left out, an agent takes none",
-    ]
+    for agent in ("codex", "claude"):
+        assert run.snapshot(f"{folder}forced[{agent}].yaml")["adjustments"] == [
+            "settings left out, an agent takes none: temperature, max_output_tokens",
+            "tools left out, an agent takes none",
+            "tool_choice left out, an agent takes none",
+        ]
+        assert run.snapshot(f"{folder}demanded[{agent}].yaml")["adjustments"] == [
+            "settings left out, an agent takes none: temperature, max_output_tokens",
+            "response_format left out, an agent takes none",
+        ]
 
 
 MISTAKES = """

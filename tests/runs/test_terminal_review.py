@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_chatprompt.snapshots.files import atomic_write
 from tests.runs.conftest import HELLO, Run
-from tests.runs.test_accept import A, ids, shop, tree, updated
+from tests.runs.test_accept import ASSERTED_LATER, CHECKED, SUBTESTS, A, ids, shop, tree, updated
 from tests.terminal import Terminal
 
 __all__ = ["shop"]
@@ -182,6 +183,71 @@ case 1 of 3: a.eval.yaml::both[openai]
     ]
 
 
+def test_a_text_with_what_cannot_be_shown_is_as_readable_as_any(run: Run, typed: TypeAnswers) -> None:
+    run.write({"test_it.py": PLAIN.replace("TEXT", "one\\ntwo\\nthree")})
+    run.update()
+    run.write({"test_it.py": PLAIN.replace("TEXT", "one\\nt\\x1b[1mwo\\nthree")})
+    typed("c", "q")
+    shown = run("--chatprompt-review").stdout.str().partition("case 1 of 1: ")[2].partition(QUESTION)[0]
+    assert shown == "test_it.py::test_it\n  text: |-\n    one\n-   two\n+   t\\x1b[1mwo\n    three\n"
+
+
+PLAIN = """
+def test_it(eval_snapshot):
+    assert {"text": "TEXT"} == eval_snapshot
+"""
+
+
+def test_what_is_accepted_has_still_to_pass_the_checks_of_what_is_sent(run: Run, typed: TypeAnswers) -> None:
+    run.write({"a.eval.yaml": CHECKED + HELLO})
+    run.update()
+    run.write({"a.eval.yaml": CHECKED + HELLO.replace("content: hello", "content: goodbye")})
+    typed("a")
+    result = run("--chatprompt-review", "--chatprompt-report", "report.json")
+    assert (result.ret, result.parseoutcomes()) == (1, {"failed": 1})
+    assert "accepted change bb5b in 1 snapshot" in result.outlines
+    # The failure is what the next run says.
+    assert result.stdout.str().count("goodbye") > result.stdout.str().partition("FAILURES")[0].count("goodbye")
+    assert "what is sent to openai is not" not in result.stdout.str()
+    assert run().ret == 1
+
+
+def test_what_is_accepted_in_a_live_run_has_still_to_be_sent(run: Run, typed: TypeAnswers) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")})
+    typed("a")
+    result = run("--chatprompt-replay", "--chatprompt-review")
+    assert (result.ret, result.parseoutcomes()) == (1, {"accepted": 1})
+    assert "1 accepted test got no answer in this run: run again" in result.outlines
+
+
+def test_the_tests_that_failed_last_are_those_that_still_do(shop: Run, typed: TypeAnswers) -> None:
+    typed("a", "q")
+    shop.pytester.runpytest_inprocess("--chatprompt-review")
+    result = shop.pytester.runpytest_inprocess("--lf", "--collect-only", "-q")
+    assert result.outlines[:3] == ["a.eval.yaml::both[openai]", "a.eval.yaml::both[anthropic]", "test_own.py::test_own"]
+
+
+@pytest.mark.parametrize("test", [SUBTESTS, ASSERTED_LATER], ids=["subtests", "comparisons that are asserted later"])
+def test_each_of_several_snapshots_of_a_test_is_asked_about(run: Run, typed: TypeAnswers, test: str) -> None:
+    run.write({"test_it.py": test.replace("TEXT", "old")})
+    run.update()
+    run.write({"test_it.py": test.replace("TEXT", "new")})
+    wanted = updated(run)
+    typed("a", "s", "a")
+    result = run("--chatprompt-review", "--chatprompt-report", "report.json")
+    assert result.ret == 1
+    assert "= 1 distinct change in 1 snapshot =" in result.stdout.str() or "@@ question @@" in result.stdout.str()
+    (change,) = json.loads((run.path / "report.json").read_text())["changes"]
+    assert change["node_ids"] == ["test_it.py::test_it"]
+    typed("a")
+    # Whether `assert all(...)` has failed for this alone is not known before the next run.
+    assert run("--chatprompt-review").ret == (test == ASSERTED_LATER)
+    assert tree(run) == wanted
+    assert run().ret == 0
+
+
 def test_new_snapshots_are_one_question(shop: Run, typed: TypeAnswers) -> None:
     shop.update()
     shop.write({"b.eval.yaml": HELLO})
@@ -237,6 +303,7 @@ def test_a_run_of_workers_that_ends_early_asks_too(shop: Run, typed: TypeAnswers
     assert result.ret == 0
     assert left == []
     assert written(shop, before) != []
+    assert "the run ended early: run again for the tests that did not run" in result.outlines
 
 
 def test_only_what_failed_last_is_asked_about(shop: Run, typed: TypeAnswers) -> None:

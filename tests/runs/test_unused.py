@@ -44,7 +44,7 @@ def test_the_snapshots_of_a_removed_case_are_reported_as_unused(run_with_snapsho
             "2 eval snapshots unused: the case or the provider is no longer defined.",
             "  __snapshots__/a.eval/second[[]azure[]].yaml",
             "  __snapshots__/a.eval/second[[]gemini[]].yaml",
-            "To remove them: pytest -p no:cacheprovider --snapshot-update",
+            "To remove them: pytest -p no:cacheprovider --chatprompt-accept=unused",
         ],
         consecutive=True,
     )

@@ -54,6 +54,33 @@ def test_all_changes_one_after_the_other_give_what_is_sent(stored: Any, sent: An
     assert dump(stored) == dump(sent)
 
 
+LONG = st.lists(LINES, max_size=9).map("\n".join)
+# Of items that are the same, which one a change is about may change.
+DIFFERENT = st.lists(st.tuples(st.sampled_from("fgh"), LONG), max_size=3, unique_by=lambda item: item[0])
+REQUESTS = st.fixed_dictionaries(
+    {"model": st.sampled_from(["m", "n"])},
+    optional={
+        "system": LONG,
+        "messages": DIFFERENT.map(lambda items: [{"role": "user", "content": "\n".join(item)} for item in items]),
+        "tools": DIFFERENT.map(lambda items: [{"name": name, "description": text} for name, text in items]),
+        "n": st.integers(0, 2),
+    },
+)
+WITHOUT_REPEATED_ITEMS = st.fixed_dictionaries({"request": REQUESTS}).flatmap(with_keys_in_any_order)
+
+
+@settings(max_examples=100)
+@given(WITHOUT_REPEATED_ITEMS, WITHOUT_REPEATED_ITEMS, st.randoms(use_true_random=False))
+def test_each_change_stays_as_it_is_until_it_is_accepted(stored: Any, sent: Any, random: Any) -> None:
+    left = set(contents(stored, sent))
+    while left:
+        accepted = random.choice(sorted(left))
+        stored = accept_changes(dump(stored), sent, [accepted])
+        left.remove(accepted)
+        assert set(contents(stored, sent)) == left
+    assert dump(stored) == dump(sent)
+
+
 @settings(max_examples=40)
 @given(SNAPSHOTS, SNAPSHOTS, st.randoms(use_true_random=False))
 def test_the_other_changes_stay(stored: Any, sent: Any, random: Any) -> None:

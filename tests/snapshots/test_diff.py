@@ -210,7 +210,11 @@ def gemini(system: str, user: str) -> dict[str, Any]:
         pytest.param("b", "a\nb", ((), ("a",), ()), id="a line before the only one"),
         pytest.param("a\nb", "a", (("b",), (), ()), id="all but one line removed"),
         pytest.param("a\nb", "a\nb ", (("b",), ("b ",), ()), id="a blank at the end of a line"),
-        pytest.param("a\n\nb", "a\n\nx\n\nb", ((), ("x",), ()), id="a paragraph between others"),
+        pytest.param("a\n\nb", "a\n\nx\n\nb", ((), ("x", ""), ()), id="a paragraph between others"),
+        pytest.param("a", "a\n\nx", ((), ("x", ""), ()), id="the same paragraph at the end"),
+        pytest.param("a\n\nx", "a", (("x", ""), (), ()), id="the last paragraph removed"),
+        pytest.param("a\nb", "a\nx\nb", ((), ("x",), ()), id="a line between others"),
+        pytest.param("a", "a\nx\n", (("a",), ("a", "x", ""), ()), id="a line and a line break at the end"),
         pytest.param("yes\nb", 'yes\n"b": 1', (("b",), ('"b": 1',), ()), id="what YAML has a meaning for"),
     ],
 )

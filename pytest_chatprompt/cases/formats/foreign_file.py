@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_chatprompt.cases.rows import Row
+from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node
 from pytest_chatprompt.wording import did_you_mean
+
+Keys = Collection[str]
 
 
 class Translation(NamedTuple):
@@ -36,6 +38,7 @@ class ForeignFile:
         document: the node of its top, a mapping.
         problems: what makes it unusable; a reader goes on, so that all of it is told at once.
         warn: is called for what is read and has no effect, once for each kind.
+        told: the texts of these warnings.
     """
 
     path: Path
@@ -44,6 +47,7 @@ class ForeignFile:
     document: Node
     warn: Callable[[Diagnostic], object]
     problems: list[Diagnostic] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
 
     def diagnostic(self, node: Node, text: str) -> Diagnostic:
         """Report something at a node."""
@@ -53,20 +57,43 @@ class ForeignFile:
         """Add a problem."""
         self.problems.append(self.diagnostic(node, text))
 
-    def known_entries(self, mapping: Node, what: str, effective: Collection[str], ignored: Collection[str]) -> Any:
+    def ignore(self, node: Node, text: str) -> None:
+        """Warn about what has no effect, where it first stands."""
+        if text not in self.told:
+            self.told.add(text)
+            self.warn(self.diagnostic(node, text))
+
+    def entries(self, node: Node | None, what: str) -> dict[str, Node]:
+        """The nodes of a mapping, by key: none for `None`; anything else is a problem."""
+        if node is None or node.value is None:
+            return {}
+        if not isinstance(node.value, dict):
+            self.reject(node, f"{what} must be a mapping, but is {node.describe()}")
+            return {}
+        return {key: entry.node for key, entry in node.value.items()}
+
+    def known_entries(
+        self, mapping: Node | None, what: str, effective: Keys, ignored: Keys, inert: Keys = ()
+    ) -> dict[str, Node]:
         """The entries of a mapping that have an effect, by key; the others are warned about, or are problems.
 
         A key that is near one of those known is a mistake; any other is warned about, as it may come from a version
-        of the tool that is not known here. Only what is in neither collection is told.
+        of the tool that is not known here. What is inert is warned about too, what is ignored is not.
         """
-        for key, entry in mapping.value.items():
+        nodes = self.entries(mapping, what)
+        for key, entry in mapping.value.items() if mapping and nodes else ():
             if key not in effective and key not in ignored and not key.startswith("x-"):
-                hint = did_you_mean(key, (*effective, *ignored))
+                hint = "" if key in inert else did_you_mean(key, (*effective, *ignored))
                 if hint:
                     self.reject(entry.key, f"unknown key {key!r} of {what}; {hint}")
                 else:
-                    self.warn(self.diagnostic(entry.key, f"{key!r} of {what} has no effect here"))
-        return {key: entry.node for key, entry in mapping.value.items() if key in effective}
+                    self.ignore(entry.key, f"{key!r} of {what} has no effect here")
+        return {key: node for key, node in nodes.items() if key in effective}
+
+
+def items_of(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list, or a single one that stands for it; none for `None`."""
+    return () if node is None or node.value is None else node.value if isinstance(node.value, tuple) else (node,)
 
 
 def make_node(value: Any, place: Node) -> Node:

@@ -22,8 +22,30 @@ class Format(NamedTuple):
     recognizes: Callable[[Node], bool]
 
 
+# What promptfoo, whose files have `tests` too, has neither at the top of a file nor in a test.
+_AGENTV: Final = frozenset(
+    (
+        *("name", "default_test", "evaluate_options", "target", "execution", "environment", "workspace"),
+        *("id", "input", "input_files", "criteria", "expected_output", "assertions"),
+    )
+)
+
+
+def _is_agentv(top: Node) -> bool:
+    tests = top.find_entry(("tests",))
+    nodes = (top, *tests.node.value) if tests and isinstance(tests.node.value, tuple) else (top,)
+    return tests is not None and any(isinstance(each.value, dict) and _AGENTV & each.value.keys() for each in nodes)
+
+
+def _is_agent_skills(top: Node) -> bool:
+    evals = top.find(("evals",)).value
+    return isinstance(evals, tuple) and (
+        isinstance(top.value, dict) or any(each.find_entry((key,)) for each in evals for key in ("prompt", "query"))
+    )
+
+
 # The first that recognizes a file reads it.
-FORMATS: Final = (Format("agent_skills", lambda top: isinstance(top.find(("evals",)).value, tuple)),)
+FORMATS: Final = (Format("agent_skills", _is_agent_skills), Format("agentv", _is_agentv))
 
 
 def translate(file: ForeignFile) -> Translation | None:

@@ -125,6 +125,10 @@ class AgentProvider(ABC):
     def write_files(self, invocation: AgentInvocation, folder: Path) -> None:  # noqa: B027 - most agents need no files
         """Write the files that the command mentions; called before each run. By default, write nothing."""
 
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables that it gets on top of those of this process."""
+        return self.env
+
     def stable_body(self, body: Any) -> Any:
         """Rearrange what the agent sent to its model, so that it is the same in each run. By default, change nothing.
 
@@ -158,7 +162,7 @@ class AgentProvider(ABC):
             cwd=self.cwd or folder,
             stdin=stdin,
             # The variables of a capture win: they stand for those that are set here.
-            env={**self.env, **(current_context().environ or {})},
+            env={**self.environ(), **(current_context().environ or {})},
             timeout_seconds=self.timeout_seconds,
             hint=f"{self.executable_hint} to {type(self).__name__}",
             keep_detached=self.keep_detached,

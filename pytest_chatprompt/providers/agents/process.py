@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -44,8 +44,8 @@ def stderr_tail(stderr: str) -> str:
     return f"; the end of its standard error:\n{tail}" if tail else ""
 
 
-def _read(file: IO[bytes]) -> str:
-    """Read an output as UTF-8; invalid bytes become U+FFFD."""
+def read_output(file: IO[bytes]) -> str:
+    """Read an output, a file, as UTF-8; invalid bytes become U+FFFD."""
     # Neither moves nor uses the position of the file: the process that writes to it has the same one.
     return os.pread(file.fileno(), MAX_OUTPUT_BYTES, 0).decode(errors="replace")
 
@@ -84,37 +84,58 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
 
     With `keep_detached` those that left its process group stay alive; `hint` says how to choose another executable.
     """
-    if sys.platform == "win32":
-        raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
     deadline = monotonic() + timeout_seconds
-    mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
-    environ = {**os.environ, **(env or {})}
     # Nameless files instead of pipes: nothing blocks when the process ignores its input or never stops writing, or when
     # a child keeps its output open.
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         input_file.write((stdin or "").encode(errors="surrogatepass"))
         input_file.seek(0)
-        agent: subprocess.Popen[bytes] | None = None
-        try:
-            agent = subprocess.Popen(  # noqa: S603 - an argument list, which the user sets
-                argv,
-                stdin=input_file,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=cwd,
-                env={**environ, mark: "1"},
-                # So that Ctrl-C does not reach it, and the group of what it starts has its id.
-                start_new_session=True,
-            )
-            with _killed_with_pytest(agent, environ):
-                reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
-        except (OSError, ValueError) as error:
-            raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
-        finally:
-            _end(agent, mark, keep_detached=keep_detached)
+        environ, streams = {**os.environ, **(env or {})}, (input_file, stdout, stderr)
+        with started(argv, cwd, environ, streams, hint=hint, keep_detached=keep_detached) as agent:
+            reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
         if reason is not None:
             raise AgentError(f"{argv[0]} {reason}")
-        return ProcessResult(agent.returncode, _read(stdout), _read(stderr))
+        return ProcessResult(agent.returncode, read_output(stdout), read_output(stderr))
+
+
+@contextmanager
+def started(  # noqa: PLR0913 - as for `run_process`
+    argv: Sequence[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    streams: tuple[IO[bytes] | int, IO[bytes] | int, IO[bytes]],
+    *,
+    hint: str,
+    keep_detached: bool = False,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Let a program run meanwhile, and end what is left of it; if this process is killed, it is killed too.
+
+    `streams` are its standard input, output and error, as in `subprocess`.
+    """
+    if sys.platform == "win32":
+        raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
+    mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
+    stdin, stdout, stderr = streams
+    agent: subprocess.Popen[bytes] | None = None
+    try:
+        with ExitStack() as stack:
+            try:
+                agent = subprocess.Popen(  # noqa: S603 - an argument list, which the user sets
+                    argv,
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    cwd=cwd,
+                    env={**environ, mark: "1"},
+                    # So that Ctrl-C does not reach it, and the group of what it starts has its id.
+                    start_new_session=True,
+                )
+                stack.enter_context(_killed_with_pytest(agent, environ))
+            except (OSError, ValueError) as error:
+                raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
+            yield agent
+    finally:
+        _end(agent, mark, keep_detached=keep_detached)
 
 
 @contextmanager
@@ -140,11 +161,11 @@ def _reason_to_kill(
     while True:
         has_ended = agent.poll() is not None
         if any(os.fstat(file.fileno()).st_size > MAX_OUTPUT_BYTES for file in (stdout, stderr)):
-            return f"printed more than {MAX_OUTPUT_BYTES:,} bytes and was killed{stderr_tail(_read(stderr))}"
+            return f"printed more than {MAX_OUTPUT_BYTES:,} bytes and was killed{stderr_tail(read_output(stderr))}"
         if has_ended:
             return None
         if monotonic() >= deadline:
-            return f"did not finish within {timeout_seconds:g} s and was killed{stderr_tail(_read(stderr))}"
+            return f"did not finish within {timeout_seconds:g} s and was killed{stderr_tail(read_output(stderr))}"
         with suppress(subprocess.TimeoutExpired):
             agent.wait(_LOOK_SECONDS)
 
@@ -153,11 +174,11 @@ def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: boo
     """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs."""
     import psutil  # noqa: PLC0415 - it takes time, and only runs that start an agent need it
 
-    # Twice, since what gets SIGTERM may start others.
-    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
-        running = list(_find_running(agent.pid if agent else 0, "" if keep_detached and agent else mark))
-        if not running:
-            break
+    group, mark = (agent.pid, "" if keep_detached else mark) if agent else (-1, mark)
+    # The last one first. SIGKILL twice, since what gets SIGTERM may start others.
+    signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]
+    while signals and (running := list(_find_running(group, mark))):
+        number = signals.pop()
         for process in running:
             # Nothing is signalled if the id belongs to another process by now.
             with suppress(psutil.Error):

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pytest_chatprompt.errors import (
@@ -114,14 +113,14 @@ _LONGEST_WAIT: Final = 1.0
 _SHORTEST_WAIT: Final = 0.01
 
 
-@dataclass(eq=False, slots=True)
 class StartedRequest:
     """A request that counts for a minute."""
 
-    # In seconds of the monotonic clock.
-    started_at: float
-    # An estimate, until the reply says how many it had.
-    tokens: int
+    def __init__(self, started_at: float, tokens: int) -> None:
+        # In seconds of the monotonic clock.
+        self.started_at = started_at
+        # An estimate, until the reply says how many it had.
+        self.tokens = tokens
 
 
 class MinuteLimits:

@@ -9,6 +9,7 @@ import pytest
 from pytest_chatprompt import (
     AgentProvider,
     ChatMessage,
+    ClaudeProvider,
     CLIProvider,
     CodexProvider,
     ProviderRequest,
@@ -24,7 +25,7 @@ MULTI_TURN = ProviderRequest(
 
 @pytest.mark.parametrize(
     "provider",
-    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider(["agent"])],
+    [VSCodeProvider(wait=False), CodexProvider(), ClaudeProvider(), CLIProvider(["agent"])],
     ids=lambda provider: type(provider).__name__,
 )
 def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: AgentProvider) -> None:
@@ -33,7 +34,9 @@ def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: Agen
     )
 
 
-@pytest.mark.parametrize("provider", [VSCodeProvider(wait=False), CodexProvider(), CLIProvider(["agent"])])
+@pytest.mark.parametrize(
+    "provider", [VSCodeProvider(wait=False), CodexProvider(), ClaudeProvider(), CLIProvider(["agent"])]
+)
 def test_e4_agents_get_the_question_and_the_files_and_ignore_the_chat_prompt(provider: AgentProvider) -> None:
     request = ProviderRequest(
         question="Do it.", chat_prompt=(ChatMessage("user", "A secret turn."),), input_files=(Path("/repo/x.py"),)
