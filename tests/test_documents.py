@@ -647,7 +647,8 @@ evalcases:
 
 def test_the_review_of_a_change_is_what_happens(example: Run, typed: TypeAnswers) -> None:
     (change,) = blocks("docs/review.md", "diff")
-    failures, questions = blocks("docs/review.md", "")
+    failures, questions, parts = blocks("docs/review.md", "")
+    assert parts in example("--chatprompt-show", "evals/support/chat.eval.yaml::chat[abroad]").stdout.str()
     guideline = example.path / "guidelines/service.instructions.md"
     old, new = (line[2:] for line in change.splitlines())
     assert old in guideline.read_text(encoding="utf-8")
