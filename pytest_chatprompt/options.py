@@ -128,6 +128,8 @@ UNUSED: Final = "unused"
 NOTHING_UNUSED: Final = f"--chatprompt-accept {UNUSED}: nothing is removed, as no case is known to be gone."
 # How it is called for the workers of pytest-xdist.
 REFUSED_UPDATE: Final = "chatprompt_refused_update"
+# The mark of a test whose requests need not begin with all of the one before.
+MOVES_PREFIX: Final = "moves_cache_prefix"
 _FLAG: Final = {"action": "store_true"}
 _REVIEW: Final = {"action": "store_const", "dest": "chatprompt_review"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
@@ -181,6 +183,7 @@ _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("allowed_secrets", "linelist", [], "regular expressions of texts that are not secrets, and may be in snapshots"),
     ("allowed_hosts", "linelist", [], "hosts that tests with eval_api may reach, by name or address"),
     ("placeholders", "args", None, _PLACEHOLDERS),
+    ("cache_prefix", "bool", False, "warn of a request that does not begin with all of the one before"),
     ("protect", "bool", False, f"refuse --snapshot-update without a terminal, unless {ALLOW_UPDATE} is set"),
 )
 
@@ -234,6 +237,7 @@ class Options:
         allowed_secrets: patterns of texts that are not secrets.
         allowed_hosts: hosts that tests of own code may reach, by name or address.
         placeholders: environment variables that are set offline where they are not; `None` for the default.
+        cache_prefix: whether each request of a test should begin with all of the one before.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -286,6 +290,7 @@ class Options:
         self.allowed_secrets = tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets")))
         hosts = checked_names("chatprompt_allowed_hosts", config.getini("chatprompt_allowed_hosts"), *_HOST)
         self.allowed_hosts = tuple(map(str.lower, hosts))
+        self.cache_prefix = _is_set(config, "cache_prefix")
         names: list[str] | None = config.getini("chatprompt_placeholders")
         names = [] if names == ["none"] else names
         self.placeholders = None if names is None else checked_names("chatprompt_placeholders", names, *_VARIABLE)
@@ -359,12 +364,17 @@ def _check_alone(config: pytest.Config, text: str, others: Sequence[str]) -> Non
             raise pytest.UsageError(f"{text}: remove {option}")
 
 
+def _is_set(config: pytest.Config, name: str) -> bool:
+    """Whether an ini value is true."""
+    try:
+        return bool(config.getini(f"chatprompt_{name}"))
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"chatprompt_{name} must be true or false: {error}") from None
+
+
 def _refused_update(config: pytest.Config) -> str:
     """The option that would write snapshots which nobody sees in a protected project; `""` if they may be written."""
-    try:
-        protects = config.getini("chatprompt_protect")
-    except (ValueError, pytest.UsageError) as error:
-        raise pytest.UsageError(f"chatprompt_protect must be true or false: {error}") from None
+    protects = _is_set(config, "protect")
     if hasattr(config, "workerinput"):
         # The controller of pytest-xdist has the terminal.
         return str(config.workerinput[REFUSED_UPDATE])

@@ -17,6 +17,7 @@ import pytest
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
+    MOVES_PREFIX,
     OWN_CODE_FIXTURES,
     REFUSED_UPDATE,
     SCHEMA_NAME,
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
     options = config.stash[options_key] = Options(config)
     config.addinivalue_line("markers", "thread_unsafe: has no effect any more, as all answers are graded in one thread")
+    config.addinivalue_line("markers", f"{MOVES_PREFIX}: no request need begin with the one before; reason= says why")
     is_worker = hasattr(config, "workerinput")
     if options.live or options.replay:
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415

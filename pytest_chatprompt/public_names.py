@@ -10,6 +10,7 @@ from pytest_chatprompt.apis.chat_provider import (
     ChatProviderArguments as ChatProviderArguments,
     ChatSettings as ChatSettings,
 )
+from pytest_chatprompt.apis.conversation import PromptPart as PromptPart
 from pytest_chatprompt.apis.gemini import GeminiProvider as GeminiProvider
 from pytest_chatprompt.apis.mistral import MistralProvider as MistralProvider
 from pytest_chatprompt.apis.ollama import OllamaProvider as OllamaProvider

@@ -71,6 +71,12 @@ def data_place(path: Iterable[str | int]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
+def common_start(old: Sequence[object], new: Sequence[object]) -> int:
+    """How many items two lists or texts begin with in common."""
+    length = min(len(old), len(new))
+    return next((index for index in range(length) if old[index] != new[index]), length)
+
+
 def cut(text: str, longest: int) -> str:
     """The beginning of a text, as long as it may be."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -116,23 +116,19 @@ def without_blocks(text: str) -> str:
 
 
 def client_rows() -> list[list[str]]:
-    """The rows of the table of clients: what the tests of each client prove."""
-    return [
-        [
-            f"`{client.name.partition(' ')[0]}`" + client.name.removeprefix(client.name.partition(" ")[0]),
-            client.library + (f"; async {client.async_library}" if client.async_library else ""),
-            ", ".join(
-                how
-                for how, sends in (
-                    ("sync", client.send),
-                    ("async", client.send_async),
-                    ("streams", client.stream or client.stream_async),
-                )
-                if sends is not None
-            ),
-        ]
-        for client in CLIENTS
-    ]
+    """The rows of the table of clients: what the tests of each client prove, of those alike in one row."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for client in CLIENTS:
+        name, *others = client.name.split(" ")
+        library = client.library + (f"; async {client.async_library}" if client.async_library else "")
+        kinds = (
+            ("sync", client.send),
+            ("async", client.send_async),
+            ("streams", client.stream or client.stream_async),
+        )
+        tested = ", ".join(how for how, sends in kinds if sends is not None)
+        rows.setdefault((library, tested), []).append(" ".join([f"`{name}`", *others]))
+    return [[", ".join(names), library, tested] for (library, tested), names in rows.items()]
 
 
 # --- the example project
@@ -647,7 +643,8 @@ evalcases:
 
 def test_the_review_of_a_change_is_what_happens(example: Run, typed: TypeAnswers) -> None:
     (change,) = blocks("docs/review.md", "diff")
-    failures, questions = blocks("docs/review.md", "")
+    failures, questions, parts = blocks("docs/review.md", "")
+    assert parts in example("--chatprompt-show", "evals/support/chat.eval.yaml::chat[abroad]").stdout.str()
     guideline = example.path / "guidelines/service.instructions.md"
     old, new = (line[2:] for line in change.splitlines())
     assert old in guideline.read_text(encoding="utf-8")

@@ -102,6 +102,13 @@ class ConversationTurn(NamedTuple):
         """The texts, with a line in place of each file."""
         return "\n".join(filter(None, map(str, self._content())))
 
+    @property
+    def told(self) -> TranscriptTurn:
+        """The turn of a transcript."""
+        mark = "<Error>\n" if any(result.is_error for result in self.tool_results) else ""
+        calls = tuple((call.name, call.arguments) for call in self.tool_calls)
+        return TranscriptTurn(self.role, mark + self.content, calls)
+
     def _content(self) -> Iterator[str | SentMedia | Thought]:
         for part in self.parts:
             if isinstance(part, ToolResult):
@@ -130,12 +137,24 @@ class Conversation(NamedTuple):
 
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
-        turns = []
-        for turn in self.turns:
-            mark = "<Error>\n" if any(result.is_error for result in turn.tool_results) else ""
-            calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
-            turns.append(TranscriptTurn(turn.role, mark + turn.content, calls))
-        return write_transcript(turns)
+        return write_transcript([turn.told for turn in self.turns])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One part of what fills the window of a model.
+
+    Args:
+        name: `tools`, `system text`, `earlier turns`, `tool results`, `last turn`, a file, or a key of the body.
+        characters: of its texts; media do not count.
+        tokens: of its texts.
+        is_estimate: whether the tokens are estimated, by four characters each.
+    """
+
+    name: str
+    characters: int
+    tokens: int
+    is_estimate: bool
 
 
 def _as_message(turn: ConversationTurn, number: int, keeps: Callable[[object], bool]) -> ChatMessage:

@@ -15,12 +15,12 @@ import sysconfig
 import threading
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from pathlib import Path
 from time import monotonic, sleep
 from traceback import walk_stack
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
@@ -32,6 +32,7 @@ _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
 Tell = Callable[[str, str], None]
+T = TypeVar("T")
 # The top-level package that a file was installed with.
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]([^/\\.]+)")
 # How the names of other files begin that are no code of yours: frozen modules, and those of Python and of this package.
@@ -274,6 +275,14 @@ def guard_network(
     finally:
         CHANNELS.stop()
         _guards.active.remove(attempts)
+
+
+def call_offline(function: Callable[[], T]) -> T:
+    """Call a function that can reach nothing in an offline run; nobody is told what it tries."""
+    nobody, context = Owner("", lambda *_: None), copy_context()
+    nobody.guard, nobody.has_ended = ConnectionAttempts(), True
+    context.run(_guards.owner.set, nobody)
+    return context.run(function)
 
 
 @contextmanager

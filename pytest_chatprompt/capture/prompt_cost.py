@@ -1,17 +1,22 @@
-"""What a prompt costs: how long it is, and whether it begins as another one, which vendors have a cache for."""
+"""What a prompt costs: what it is made of, and whether it begins as another one, which vendors have a cache for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any, Final
 
-from pytest_chatprompt.apis.table import find_api
+from pytest_chatprompt.apis.conversation import PromptPart, as_items, as_mapping
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI
+from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.capture.guard import call_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.prompt.conversion import SentFiles, file_pieces
 from pytest_chatprompt.providers.http.request_body import BINARY_KEY
+from pytest_chatprompt.providers.response import Finding
 from pytest_chatprompt.text.media_types import described_size
-from pytest_chatprompt.wording import data_place
+from pytest_chatprompt.wording import common_start, data_place
 
 # Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.
 CACHE_KEY: Final = "cache_control"
@@ -25,24 +30,41 @@ _FIRST_KEYS: Final = ("role", "type", "name")
 _Place = tuple[str | int, ...]
 
 
-def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = False) -> str | None:
-    """Find the first place where the prompt differs from the stored one, such as `tools[3].description`.
+def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = False) -> tuple[str, int] | None:
+    """Find the first place where the prompt differs from the stored one, and how many characters are the same up to it.
 
-    It is `endpoint` for another API or another model in its path, and `None` if one of the two begins with all of the
-    other: then the vendor can reuse what it has computed for the shorter one. With `must_go_on` that is the stored one,
-    as in a conversation.
+    A place is such as `tools[3].description`. It is `endpoint` for another API or another model in its path, and there
+    is none if one of the two begins with all of the other: then the vendor can reuse what it has computed for the
+    shorter one. With `must_go_on` that is the stored one, as in a conversation.
     """
     if _target(stored) != _target(sent):
-        return "endpoint"
+        return "endpoint", 0
     keys = prompt_keys(stored)
     before, after = _prompt_leaves(stored, keys), _prompt_leaves(sent, keys)
-    before_text, after_text = ("".join(text for _, text in leaves) for leaves in (before, after))
+    before_text, after_text = ("".join(text for _, text, _ in leaves) for leaves in (before, after))
     if after_text.startswith(before_text) or (after_text and not must_go_on and before_text.startswith(after_text)):
         return None
-    leaves = zip_longest(before, after, fillvalue=((), ""))
-    place, new_place = next((left, right) for (left, text), (right, other) in leaves if text != other)
+    leaves = [*zip_longest(before, after, fillvalue=((), "", 0))]
+    at = next(index for index, (old, new) in enumerate(leaves) if old[1] != new[1])
+    (place, text, _), (new_place, new_text, size) = leaves[at]
+    # At the end of a leaf is its value.
+    shared = common_start(text, new_text) - max(len(new_text) - size, 0)
+    characters = sum(size for _, _, size in before[:at]) + max(shared, 0)
     # Of two places the one that the other request does not have is removed, or new.
-    return data_place(place if place and place not in {each for each, _ in after} else new_place or place)
+    place = place if place and place not in {each for each, *_ in after} else new_place or place
+    return data_place(place), characters
+
+
+def describe_break(sent: Sequence[SentRequest]) -> str:
+    """Say where a request first parts from the one before it, with which it should begin; `""` if none does."""
+    for number, (earlier, later) in enumerate(pairwise(sent), start=2):
+        broken = find_break(earlier, later, must_go_on=True)
+        if broken is not None:
+            return (
+                f"request {number} ({later.endpoint}) does not begin with all of request {number - 1}: "
+                f"the first difference is at {broken[0]}; the vendor can reuse nothing from there on"
+            )
+    return ""
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
@@ -50,13 +72,15 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
     __tracebackhide__ = True
     if len(sent) < 2:  # noqa: PLR2004 - one before, one after
         raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
-    for number, (earlier, later) in enumerate(pairwise(sent), start=2):
-        place = find_break(earlier, later, must_go_on=True)
-        if place is not None:
-            raise AssertionError(
-                f"request {number} ({later.endpoint}) does not begin with all of request {number - 1}: "
-                f"the first difference is at {place}; the vendor can reuse nothing from there on"
-            )
+    if text := describe_break(sent):
+        raise AssertionError(text)
+
+
+def find_moved_prefix(sent: Sequence[SentRequest]) -> tuple[Finding, ...]:
+    """What `describe_break` says of the requests to chat APIs; there is no conversation in others."""
+    broken = describe_break([each for each in sent if isinstance(api_of(each), ChatAPI)])
+    text = f"{broken}; if it has to be so, mark it with moves_cache_prefix(reason=...)"
+    return (Finding("cache_prefix", text, "https://platform.openai.com/docs/guides/prompt-caching"),) if broken else ()
 
 
 def _target(sent: SentRequest) -> str:
@@ -66,31 +90,39 @@ def _target(sent: SentRequest) -> str:
 
 def prompt_keys(sent: SentRequest) -> Sequence[str]:
     """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API."""
-    method, _, target = sent.endpoint.partition(" ")
-    api = find_api(method, target.partition("?")[0])
+    api = api_of(sent)
     if api is not None:
         return api.prompt_keys
     return sorted(sent.body, key=str) if isinstance(sent.body, Mapping) else ()
 
 
-def _prompt_leaves(sent: SentRequest, keys: Sequence[str]) -> list[tuple[_Place, str]]:
+def api_of(sent: SentRequest) -> ModelAPI | None:
+    """The API that a request is for; `None` if it is not known."""
+    method, _, target = sent.endpoint.partition(" ")
+    return find_api(method, target.partition("?")[0])
+
+
+def _prompt_leaves(sent: SentRequest, keys: Sequence[str]) -> list[tuple[_Place, str, int]]:
     body = sent.body if isinstance(sent.body, Mapping) else {}
     return [leaf for key in keys if key in body for leaf in _leaves(body[key], (key,))]
 
 
-def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str]]:
-    """The texts and other values of a prompt with their places, in the order in which they are read."""
+def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str, int]]:
+    """The texts and other values of a prompt with their places and sizes, in the order in which they are read."""
     if isinstance(value, Mapping):
         # A stored body may have been edited by hand, so that a key of it is read as a number.
         for key in sorted(value.keys() - {CACHE_KEY}, key=lambda key: (key not in _FIRST_KEYS, str(key))):
+            if names_arguments(str(place[-1])):
+                yield (*place, key), "", len(str(key))
             yield from _leaves(value[key], (*place, key))
     elif isinstance(value, list):
         items = [item for item in value if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})]
         for index, item in enumerate(items):
             yield from _leaves(item, (*place, index))
     else:
+        is_read = place[0] not in _NOT_READ and _FORM_KEYS.isdisjoint(place[-1:])
         # Beside a text nothing stands behind it, so that a longer one begins with it.
-        yield place, f"\0{place} {type(value).__name__} {value}"
+        yield place, f"\0{place} {type(value).__name__} {value}", count_texts(value) if is_read else 0
 
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and
@@ -99,7 +131,9 @@ _CHARACTERS_PER_TOKEN: Final = 4
 # They stand among the keys of the prompt, but are not part of its text.
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
 # Their values say what a part is, or how to cache it, and are not part of its text.
-_FORM_KEYS: Final = frozenset({"role", "type", "id", BINARY_KEY, CACHE_KEY, CACHE_BLOCK})
+_FORM_KEYS: Final = frozenset(
+    {"role", "type", "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id", BINARY_KEY, CACHE_KEY, CACHE_BLOCK}
+)
 # The names in it are the user's.
 _NAMING_KEY: Final = "properties"
 # An image, a sound or a document; vendors count these in ways of their own.
@@ -108,9 +142,7 @@ _MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", r
 
 def count_characters(sent: SentRequest) -> int:
     """Count the characters of all texts of a prompt: messages, descriptions, names of tools and of their arguments."""
-    if not isinstance(sent.body, Mapping):
-        return count_texts(sent.body)
-    return sum(count_texts(sent.body.get(key)) for key in read_keys(sent))
+    return sum(len(text) for texts in part_texts(sent).values() for text in texts)
 
 
 def read_keys(sent: SentRequest) -> list[str]:
@@ -125,14 +157,19 @@ def estimate_tokens(characters: int) -> int:
 
 def count_texts(value: Any, key: str = "") -> int:
     """Count the characters of the texts in a value of a prompt that stands under a key."""
+    return sum(map(len, _texts(value, key)))
+
+
+def _texts(value: Any, key: str) -> Iterator[str]:
     if isinstance(value, str):
-        return 0 if is_media(value) else len(value)
-    if isinstance(value, Mapping):
-        names = sum(len(str(name)) for name in value) if names_arguments(key) else 0
-        return names + sum(count_texts(item, str(name)) for name, item in value.items() if is_text_key(str(name), key))
-    if isinstance(value, list | tuple):
-        return sum(count_texts(item, key) for item in value)
-    return 0
+        yield from () if is_media(value) else (value,)
+    elif isinstance(value, Mapping):
+        yield from map(str, value if names_arguments(key) else ())
+        for name, item in value.items():
+            yield from _texts(item, str(name)) if is_text_key(str(name), key) else ()
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item, key)
 
 
 def is_media(text: str) -> bool:
@@ -149,3 +186,76 @@ def is_text_key(name: str, around: str) -> bool:
     """Whether what stands under a key, in the mapping under another one, has texts that the model reads."""
     # Among names a word such as `type` is one.
     return names_arguments(around) or name not in _FORM_KEYS
+
+
+def prompt_parts(sent: SentRequest, files: SentFiles | None = None) -> tuple[PromptPart, ...]:
+    """What fills the window of the model, the longest part first; together they have `count_characters`.
+
+    Tokens are counted where `tiktoken` and its vocabulary are on this machine and the model is OpenAI's; else each part
+    has its share of the estimate for all of them.
+    """
+    texts = sorted(part_texts(sent, files).items(), key=lambda part: -sum(map(len, part[1])))
+    encode = _find_encoder(as_mapping(sent.body).get("model")) if texts else None
+    parts: list[PromptPart] = []
+    total = 0
+    for name, said in texts:
+        characters, before = sum(map(len, said)), total
+        total += characters
+        tokens = sum(len(encode(text)) for text in said) if encode else estimate_tokens(total) - estimate_tokens(before)
+        parts.append(PromptPart(name, characters, tokens, is_estimate=encode is None))
+    return tuple(parts)
+
+
+def part_texts(sent: SentRequest, files: SentFiles | None = None) -> dict[str, list[str]]:
+    """The texts of a prompt by the part of it to which they belong, such as `tools`, `system text`, or a file."""
+    found: dict[str, list[str]] = {}
+    for part, value in _pieces(sent):
+        for file, piece in (each for text in _texts(value, "") for each in file_pieces(text, files or {})):
+            section = "" if file is None else file.section_of(piece)
+            for name, text in ((part, piece[len(section) :]), (file.name if file else part, section)):
+                if text:
+                    found.setdefault(name, []).append(text)
+    return found
+
+
+# By the role of a turn, or by the key of the body that holds no turns.
+_PARTS: Final = {"system": "system text", "tool": "tool results", "toolConfig": "tools"} | dict.fromkeys(
+    ("response_format", "text", "output_config", "output_format"), "answer format"
+)
+
+
+def _pieces(sent: SentRequest) -> Iterator[tuple[str, Any]]:
+    """The pieces of a prompt, each with the name of its part."""
+    body = sent.body if isinstance(sent.body, Mapping) else {"body": sent.body}
+    api = api_of(sent)
+    # What is given to a function has the messages of a chat prompt, and no endpoint.
+    api = get_api("openai-chat") if not sent.endpoint and "messages" in body else api
+    keys = read_keys(sent) if body is sent.body else body
+    items = [(key, item) for key in keys for item in as_items(body.get(key))]
+    for number, (key, item) in enumerate(items, start=1):
+        said = [*_said(api, key, item)]
+        for role, value in said:
+            turn = "last turn" if number == len(items) and role == said[-1][0] else "earlier turns"
+            yield key if api is None else _PARTS.get(role or key, turn if role else key), value
+
+
+def _said(api: ModelAPI | None, key: str, item: Any) -> Iterator[tuple[str, Any]]:
+    """Who says an item of a body; `""` for what is no conversation. What several say is told block by block."""
+    turns = () if api is None else api.read_conversation({key: [item]}).turns
+    blocks = [(name, block) for name in ("content", "parts") for block in as_items(as_mapping(item).get(name))]
+    if len({turn.role for turn in turns}) > 1 and len(blocks) > 1:
+        for name, block in blocks:
+            yield from _said(api, key, {**item, name: [block]})
+    else:
+        yield turns[-1].role if turns else "", item
+
+
+def _find_encoder(model: Any) -> Callable[[str], Sequence[int]] | None:
+    """What makes tokens of a text for a model of OpenAI; `None` where that is not known without a network."""
+    try:
+        from tiktoken import encoding_for_model  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+
+        return call_offline(lambda: encoding_for_model(model).encode_ordinary)  # type: ignore[no-any-return, unused-ignore]
+    except Exception:
+        # It is not installed, knows no such model, or would have to download the vocabulary.
+        return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel
 
+from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.text.json_data import thaw
@@ -40,9 +41,11 @@ class Check(StrictModel):
 
     Attributes:
         can_grade_request: whether authors may write `of: request`; `grade` then gets a `SentData` too.
+        can_grade_answer: whether they may leave it out.
     """
 
     can_grade_request: ClassVar[bool] = False
+    can_grade_answer: ClassVar[bool] = True
 
     def read_files(self, read: DataReader) -> Self:
         """The check with its files read, if it names any; `read` looks for them as for attached files."""
@@ -117,9 +120,11 @@ class SentData:
     Args:
         data: the body of the request, as in the snapshot, but not masked; a list of the bodies where there are several;
             the chat prompt of a provider that makes no request; for an agent a mapping of what it is given.
+        measure: gives the parts that fill the window of the model, of each request, the longest first.
     """
 
     data: Any
+    measure: Callable[[], Sequence[Sequence[PromptPart]]] = field(default=tuple, repr=False, compare=False)
 
     @cached_property
     def text(self) -> str:
@@ -127,12 +132,12 @@ class SentData:
         return "\n".join(_texts(self.data))
 
 
-def sent_data(snapshot: Mapping[str, Any]) -> SentData:
+def sent_data(snapshot: Mapping[str, Any], measure: Callable[[], Sequence[Sequence[PromptPart]]] = tuple) -> SentData:
     """What is sent, taken from what its snapshot shows before masks are applied."""
     sent = {key: value for key, value in snapshot.items() if key not in _NOT_SENT}
     if "requests" in sent:
         sent["requests"] = [request["request"] for request in sent["requests"]]
-    return SentData(next(iter(sent.values())) if len(sent) == 1 else sent)
+    return SentData(next(iter(sent.values())) if len(sent) == 1 else sent, measure)
 
 
 def _texts(data: Any) -> Iterator[str]:

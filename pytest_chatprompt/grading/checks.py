@@ -306,16 +306,45 @@ class MaxCostUsd(Check):
         return Verdict(cost <= self.value, f"cost {dollars(cost)}")
 
 
+_Count = Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value > 0)]
+
+
 class MaxOutputTokens(Check):
     """Passes where the answer has no more tokens, those of thinking included where the API counts them."""
 
-    value: Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value > 0)]
+    value: _Count
 
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002, D102
         tokens = response.usage.output_tokens
         if tokens is None:
             raise CheckError("the provider does not report how many tokens the answer has")
         return Verdict(tokens <= self.value, f"has {tokens} tokens")
+
+
+class MaxCharacters(Check):
+    """Passes where what is sent is no longer; of several requests each."""
+
+    can_grade_request: ClassVar[bool] = True
+    can_grade_answer: ClassVar[bool] = False
+    unit: ClassVar[str] = "characters"
+
+    value: _Count
+
+    def grade(self, case: EvalCase, response: SentData) -> Verdict:  # noqa: ARG002, D102
+        requests = [*response.measure()] or [()]
+        totals = [sum(getattr(part, self.unit) for part in parts) for parts in requests]
+        most = max(totals)
+        longest = requests[totals.index(most)]
+        about = "about " if self.unit == "tokens" and any(part.is_estimate for part in longest) else ""
+        which = f" in request {totals.index(most) + 1}" if len(totals) > 1 else ""
+        parts = ", ".join(f"{part.name} {getattr(part, self.unit):,}" for part in longest)
+        return Verdict(most <= self.value, f"has {about}{most:,} {self.unit}{which}: {parts}".removesuffix(": "))
+
+
+class MaxTokens(MaxCharacters):
+    """Passes where what is sent has no more tokens."""
+
+    unit: ClassVar[str] = "tokens"
 
 
 _NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"

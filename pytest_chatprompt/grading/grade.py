@@ -96,7 +96,9 @@ def _describe(graded: GradedCheck, case: EvalCase) -> str:
     head = f"{place}: {describe_check(graded.check.written)}"
     if graded.verdict is None:
         return f"{head}: {graded.error}{row}"
-    return f"{head}: the {noun} {graded.verdict.reason}{row}\n  {noun}: {_excerpt(graded)}"
+    # What is only measured tells its parts.
+    excerpt = f"\n  {noun}: {_excerpt(graded)}" if graded.check.check.can_grade_answer else ""
+    return f"{head}: the {noun} {graded.verdict.reason}{row}{excerpt}"
 
 
 def _excerpt(graded: GradedCheck) -> str:

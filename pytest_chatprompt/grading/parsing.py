@@ -41,6 +41,8 @@ CHECKS: Final[Mapping[str, type[Check]]] = {
     "max_latency_seconds": checks.MaxLatencySeconds,
     "max_output_tokens": checks.MaxOutputTokens,
     "max_cost_usd": checks.MaxCostUsd,
+    "max_tokens": checks.MaxTokens,
+    "max_characters": checks.MaxCharacters,
     "python": checks.Python,
 }
 # Words of promptfoo and AgentV for what has another name here.
@@ -140,6 +142,8 @@ def _parse(written: EvalCheck, model: type[Check], is_negated: bool, case: EvalC
         raise _mistake("of", f"'of' must be {' or '.join(get_args(LooksAt))}, but is {of!r}")
     if of == "request" and not model.can_grade_request:
         raise _mistake("of", f"{written.type!r} looks at answers only; remove 'of'")
+    if of == "answer" and not model.can_grade_answer:
+        raise _mistake("type", f"{written.type!r} looks at what is sent only; add 'of: request'")
     check = model.model_validate(arguments).read_files(partial(_read_file, case, reader))
     mistake = check.find_mistake(case)
     if mistake:

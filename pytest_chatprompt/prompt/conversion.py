@@ -145,6 +145,54 @@ def block_of_texts(texts: Iterable[str]) -> str:
     return "\n\n".join((GUIDELINE_HEADING, *visible)) if visible else ""
 
 
+class SentFile(NamedTuple):
+    """A file as it stands in a text that is sent.
+
+    Args:
+        name: what it is, and its path: `file ./loop.py`, `guideline ../python.md`.
+        text: its content, below its heading.
+        rest: what follows it there, up to the next file.
+    """
+
+    name: str
+    text: str
+    rest: str = ""
+
+    def section_of(self, piece: str) -> str:
+        """The file at the beginning of a piece of another text, in which it may be longer or shorter."""
+        if not piece.endswith(self.rest) and piece.startswith(self.text):
+            return self.text
+        return piece.removesuffix(self.rest).rstrip("\n")
+
+
+# By their headings.
+SentFiles = Mapping[str, SentFile]
+
+
+def sent_files(attachments: Attachments, chat_prompt: ChatPrompt) -> SentFiles:
+    """The files that stand as text in a chat prompt; the first guideline begins with the heading of the block."""
+    visible = {each.path: each for each in attachments.values() if each.is_guideline and not is_blank(each.content)}
+    sections = [file_section(each) if len(visible) > 1 else each.content for each in visible.values()]
+    sections[:1] = [f"{GUIDELINE_HEADING}\n\n{text}" for text in sections[:1]]
+    texts = [(f"guideline {each.name}", text) for each, text in zip(visible.values(), sections, strict=True)]
+    attached = [each for each in attachments.values() if each.content and not each.is_guideline]
+    texts += [(f"file {each.name}", file_section(each)) for each in attached]
+    files = {text.partition("\n")[0]: SentFile(name, text) for name, text in texts}
+    for message in chat_prompt:
+        for file, piece in file_pieces(message.text, files):
+            if file is not None:
+                files[piece.partition("\n")[0]] = file._replace(rest=piece.removeprefix(file.text))
+    return files
+
+
+def file_pieces(text: str, files: SentFiles) -> Iterator[tuple[SentFile | None, str]]:
+    """A text in pieces: what stands before the first of the files, then each from its heading to the next one."""
+    headings = "|".join(map(re.escape, files))
+    first, *found = re.split(f"^({headings})$", text, flags=re.MULTILINE) if files else [text]
+    yield None, first
+    yield from ((files[heading], heading + piece) for heading, piece in zip(found[::2], found[1::2], strict=True))
+
+
 class ConversionResult(NamedTuple):
     """A chat prompt with each of its guidelines once, and how it differs from the messages of the case.
 
@@ -264,10 +312,11 @@ def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
     """Write turns as a transcript; `render_transcript` says how."""
     if len(turns) == 1 and turns[0].role == "user":
         return turn_content(turns[0])
-    return "\n".join(map(_marked, turns))
+    return "\n".join(map(marked_turn, turns))
 
 
-def _marked(turn: TranscriptTurn) -> str:
+def marked_turn(turn: TranscriptTurn) -> str:
+    """Write one turn with its marker."""
     content = turn_content(turn)
     separator = "\n" if "\n" in content else " " if content else ""
     return f"[{turn.role.capitalize()}]:{separator}{content}"

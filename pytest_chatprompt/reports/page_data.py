@@ -8,11 +8,17 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.apis.conversation import (
+    ConversationToolCall,
+    ConversationTurn,
+    Part,
+    Thought,
+    ToolResult,
+)
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.answers import answer_facts, called_tools
 from pytest_chatprompt.reports.compare import CaseComparison, RunComparison, payload
@@ -22,6 +28,7 @@ from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsRe
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change, Content, requests_in
+from pytest_chatprompt.snapshots.story import StoryRequest, parting_hint, read_story
 from pytest_chatprompt.wording import cut
 
 # Where APIs have settings of a request beside those at the top.
@@ -50,17 +57,14 @@ def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": [data["prompt"]]}]}
     elif isinstance(data.get("messages"), list):
         conversation = get_api("openai-chat").read_conversation({"messages": data["messages"]})
-        yield {"turns": _turns(conversation)}
-    yield from (_request(request["endpoint"], request) for request in requests_in(data).values())
+        yield {"turns": _turns(conversation.turns)}
+    yield from map(_request, requests_in(data).values(), read_story(data))
 
 
-def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _request(entry: Mapping[str, Any], told: StoryRequest) -> dict[str, Any]:
     body, headers = read_body(entry.get("request")), entry.get("headers")
-    method, _, target = endpoint.partition(" ")
-    path = target.partition("?")[0]
-    api = find_api(method, path)
-    if api is not None:
-        turns = _turns(api.read_conversation(body))
+    if told.turns is not None:
+        turns = _turns(told.turns)
     else:
         # The API is not known: people read the question, if the snapshot has one.
         question = entry.get("question")
@@ -68,7 +72,8 @@ def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     tools = _mapping(body).get("tools", _mapping(_mapping(body).get("toolConfig")).get("tools"))
     # What a header says is a setting too.
     settings = [*_settings(headers), *_settings(body)]
-    shown = {"endpoint": endpoint, "settings": settings, "tools": list(_tool_names(tools)), "turns": turns}
+    shown = {"endpoint": entry["endpoint"], "settings": settings, "tools": list(_tool_names(tools)), "turns": turns}
+    shown |= {"kept": told.kept, "earlier": told.earlier}
     return {key: value for key, value in shown.items() if value or key == "turns"}
 
 
@@ -99,8 +104,8 @@ def _mapping(data: Any) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {}
 
 
-def _turns(conversation: Conversation) -> list[dict[str, Any]]:
-    return [{"role": turn.role, "parts": [_part(part) for part in turn.parts]} for turn in conversation.turns]
+def _turns(turns: Sequence[ConversationTurn]) -> list[dict[str, Any]]:
+    return [{"role": turn.role, "parts": [_part(part) for part in turn.parts]} for turn in turns]
 
 
 def _part(part: Part) -> str | dict[str, Any]:
@@ -207,8 +212,11 @@ def _body(run: RunResults, result: CaseResult, compared: CaseComparison | None) 
         body["before"] = _answers(compared.before) | {"outcome": compared.before.outcome}
         # Of two versions the change is what the answers come of.
         body["is_change_first"] = run.ab is not None
-    for name, data in _sides(result).items():
+    sides = _sides(result)
+    for name, data in sides.items():
         body[name] = {"requests": page_requests(data), "payload": payload(data)}
+    body |= result.model_dump(include={"parts"})
+    body["parting"] = parting_hint(*sides.values()) if len(sides) > 1 else ""
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
         if result.differs:

@@ -8,38 +8,43 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
+from pytest_chatprompt.capture.prompt_cost import estimate_tokens, find_break, part_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.prompt.conversion import SentFiles
 from pytest_chatprompt.results.records import CaseResult, ChangeCost, ChangeResult
-from pytest_chatprompt.results.texts import Piece, common_start, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, summary_line
 from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import ID_DIGITS, NEW, Change, Content, DataPath
-from pytest_chatprompt.wording import count, data_place, listed, numbered
+from pytest_chatprompt.wording import common_start, count, data_place, listed, numbered
 
 
-def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
+def change_cost(stored: Any, sent: Any, files: SentFiles | None = None) -> ChangeCost | None:
     """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
 
-    `None` if one of them shows no prompt.
+    `None` if one of them shows no prompt. `files` are those that stand as text in what is sent.
     """
     before, after = (prompts_of(data) if isinstance(data, Mapping) else {} for data in (stored, sent))
     if not before or not after:
         return None
-    sizes = [sum(map(count_characters, prompts.values())) for prompts in (before, after)]
-    characters = sizes[1] - sizes[0]
-    place = _first_break(before, after)
-    return ChangeCost(characters=characters, tokens=estimate_tokens(characters), prefix_break=place)
+    growth: Counter[str] = Counter()
+    for prompts, add in ((after, growth.update), (before, growth.subtract)):
+        for prompt in prompts.values():
+            add({part: sum(map(len, texts)) for part, texts in part_texts(prompt, files).items()})
+    parts = {part: number for part, number in growth.items() if number}
+    total = growth.total()
+    return ChangeCost(characters=total, tokens=estimate_tokens(total), parts=parts, **_first_break(before, after))
 
 
-def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath, SentRequest]) -> str | None:
+def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath, SentRequest]) -> dict[str, Any]:
     """The first place where a request differs from its snapshot; new and removed requests do not count."""
     for path, stored in before.items():
         if path and path in after and (broken := find_break(stored, after[path])):
             # The endpoint stands beside the body.
-            return data_place((*(path[:-1] if broken == "endpoint" else path), broken))
-    return None
+            place = data_place((*(path[:-1] if broken[0] == "endpoint" else path), broken[0]))
+            return {"prefix_break": place, "prefix_characters": broken[1]}
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,11 @@ class DistinctChange:
         place = cost.prefix_break
         # The prefix ends in one place, and so at the change that is nearest to it.
         ends_it = place is not None and max(changes, key=lambda each: common_start(each.place, place)) in same
-        tokens = estimate_tokens(characters)
-        return ChangeCost(characters=characters, tokens=tokens, prefix_break=place if ends_it else None)
+        # What is as long as the change has changed by it.
+        parts = {part: number for part, number in cost.parts.items() if number == characters}
+        parts = cost.parts if characters == cost.characters else parts
+        update = {"characters": characters, "tokens": estimate_tokens(characters), "parts": parts}
+        return cost.model_copy(update=update if ends_it else {**update, "prefix_break": None})
 
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
@@ -146,23 +154,31 @@ def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) ->
     if any(cost.characters for cost in costs):
         tokens = _span([cost.tokens for cost in costs], "token")
         about = f" (about {tokens})" if any(cost.tokens for cost in costs) else ""
-        parts.append(f"{_span([cost.characters for cost in costs], 'character')}{about}")
-    places = Counter(cost.prefix_break for cost in costs if cost.prefix_break is not None)
-    if places:
+        names = [name for name, _ in Counter(name for cost in costs for name in cost.parts).most_common()]
+        spans = [_span([cost.parts[name] for cost in costs if name in cost.parts]) for name in names]
+        grown = [f"{quote(name)} {span}" for name, span in zip(names, spans, strict=True)]
+        where = f": {listed(grown if len(names) > 1 else [*map(quote, names)], _COST_PLACES, 'part')}" if names else ""
+        parts.append(f"{_span([cost.characters for cost in costs], 'character')}{about}{where}")
+    broken = [cost for cost in costs if cost.prefix_break is not None]
+    if broken:
+        places = Counter(cost.prefix_break or "" for cost in broken)
         numbered_places = [
             quote(place) if number == len(costs) else f"{quote(place)} ({number})"
             for place, number in places.most_common()
         ]
-        parts.append(f"the cached prefix ends at {listed(numbered_places, _COST_PLACES, 'place')}")
+        sizes = sorted({cost.prefix_characters for cost in broken})
+        number = f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{sizes[0]:,}"
+        first = f"the first {number} {'character is' if sizes == [1] else 'characters are'} as before"
+        parts.append(f"{first}; vendors' caches end there, at {listed(numbered_places, _COST_PLACES, 'place')}")
     return "; ".join(parts)
 
 
-def _span(numbers: Sequence[int], noun: str) -> str:
+def _span(numbers: Sequence[int], noun: str = "") -> str:
     """The smallest and the largest of some numbers, with their signs."""
     least, most = min(numbers), max(numbers)
-    if least == most:
-        return f"{_signed(most)} {noun if abs(most) == 1 else f'{noun}s'}"
-    return f"{_signed(least)} to {_signed(most)} {noun}s"
+    ends = [_signed(least)] if least == most else [_signed(least), _signed(most)]
+    plural = "s" if noun and (least != most or abs(most) != 1) else ""
+    return f"{' to '.join(ends)} {noun}{plural}".rstrip()
 
 
 def _signed(number: int) -> str:

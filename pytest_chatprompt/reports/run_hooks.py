@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.answers import case_line, provider_totals, table_rows
@@ -19,7 +20,8 @@ from pytest_chatprompt.reports.terminal import table_lines, write_below, write_l
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import requests_in
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.snapshots.story import read_story, steps
+from pytest_chatprompt.wording import count, shown_path
 
 
 def result_of(report: Any) -> CaseResult | None:
@@ -152,20 +154,45 @@ class ShownRequests(CollectedResults):
 
 
 def shown_lines(result: CaseResult) -> Iterator[str]:
-    """What a test sends, a line each: of each request its endpoint, the conversation and the body."""
+    """What a test sends, a line each: of each request its endpoint, the conversation, what fills it, and the body.
+
+    Of several the conversations come first, as one story.
+    """
     kept = None if result.snapshot is None else result.snapshot.sent
     data = kept if isinstance(kept, Mapping) else {}
     requests = result.requests or ([] if "argv" in data else list(requests_in(data).values()))
-    parts = []
-    for request in requests:
-        conversation = SentRequest(request["endpoint"], request["request"]).question
+    sizes = [_part_lines(each) for each in result.parts]
+    titles, parts = [request["endpoint"] for request in requests], []
+    if len(requests) > 1:
+        titles = [f"request {number} of {len(titles)}: {title}" for number, title in enumerate(titles, start=1)]
+        parts = [*_story_lines(titles, requests)]
+    for number, request in enumerate(requests):
         body = {key: request[key] for key in ("headers", "request") if key in request}
-        parts += [request["endpoint"], conversation, dump(body)]
+        conversation = "" if len(requests) > 1 else SentRequest(request["endpoint"], request["request"]).question
+        parts += [titles[number], conversation, *sizes[number : number + 1], dump(body)]
     if not requests and data:
         # An agent, or a plain function.
-        parts += [data.get("question", ""), dump({key: data[key] for key in data if key not in _OTHER_KEYS})]
+        parts += [data.get("question", ""), *sizes, dump({key: data[key] for key in data if key not in _OTHER_KEYS})]
     parts += [f"to the judge:\n{dump(asked)}" for asked in data.get("judge", ())]
     yield from "\n\n".join(part.removesuffix("\n") for part in parts if part).splitlines() or ["(nothing)"]
+
+
+def _story_lines(titles: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The conversations of several requests: of each what is new in it, its turns numbered through all of them."""
+    story = read_story({"requests": list(requests)})
+    told = [*steps(story)]
+    for number, request in enumerate(story):
+        after = f", after {count(request.kept, 'turn')} of request {request.earlier}" if request.kept else ""
+        yield f"{titles[number]}{after}"
+        yield "\n".join(f"{step}. {text}" for index, step, text in told if index == number)
+
+
+def _part_lines(parts: Sequence[PromptPart]) -> str:
+    """What fills the window of the model, as a table."""
+    rows = [(part.name, part.characters, part.tokens) for part in parts]
+    rows.append(("together", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    head = ("what fills it", "characters", "tokens, about" if any(part.is_estimate for part in parts) else "tokens")
+    return "\n".join(table_lines([head, *((name, f"{size:,}", f"{tokens:,}") for name, size, tokens in rows)]))
 
 
 class ProviderComparison(CollectedResults):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence, verdict_word
 from pytest_chatprompt.grading.rates import Pairs, Verdict
@@ -32,14 +33,18 @@ class ChangeCost(_Record):
     Args:
         characters: how many more are sent than the snapshot shows; fewer if negative. Media do not count.
         tokens: an estimate of the same in tokens, by the characters.
+        parts: the characters by the part of the request that got longer, or shorter, such as `tools`.
         prefix_break: the first place at which the request does not begin as the snapshot does, such as
             `request.tools[3].description`: from there on vendors compute the prompt anew. `None` if one
             of the two begins with all of the other.
+        prefix_characters: how many characters stand before that place and are as before; 0 where there is none.
     """
 
     characters: int = 0
     tokens: int = 0
+    parts: dict[str, int] = {}
     prefix_break: str | None = None
+    prefix_characters: int = 0
 
 
 class CheckResult(_Record):
@@ -326,6 +331,7 @@ class CaseResult(_Record):
         provider: the name by which its provider was asked for; `None` for an ordinary test.
         outcome: as pytest counts it; `error` where not the test itself failed.
         requests: what an ordinary test sent, as in its snapshot; kept only if a report asks for it.
+        parts: what fills the window of the model in each request, the longest part first; likewise.
         snapshot: what it compared with; `None` if it did not come to that.
         further: of an ordinary test that compares with several snapshots, the others that differ.
         findings: what preflight found.
@@ -347,6 +353,7 @@ class CaseResult(_Record):
     provider: str | None = None
     outcome: Outcome
     requests: tuple[Any, ...] = ()
+    parts: tuple[tuple[PromptPart, ...], ...] = ()
     snapshot: SnapshotResult | None = None
     further: tuple[SnapshotResult, ...] = ()
     findings: tuple[str, ...] = ()

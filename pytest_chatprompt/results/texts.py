@@ -14,6 +14,7 @@ from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.results.records import AttemptResult, RepeatsResult
 from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.wording import common_start
 
 # Japanese and Chinese have no blanks between words: there each character counts as one.
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -55,12 +56,6 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for _, several in groupby(pieces, key=lambda piece: piece.is_equal):
         parts = list(several)
         yield Piece("".join(part.removed for part in parts), "".join(part.added for part in parts))
-
-
-def common_start(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many items two lists or texts begin with in common."""
-    length = min(len(old), len(new))
-    return next((index for index in range(length) if old[index] != new[index]), length)
 
 
 def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:

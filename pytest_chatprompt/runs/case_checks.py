@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -22,12 +22,13 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.snapshots.shown_data import snapshot_data
+from pytest_chatprompt.snapshots.shown_data import measure, snapshot_data
 from pytest_chatprompt.text.files import NamedFileError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.results.records import CheckResult
 
@@ -52,10 +53,11 @@ class CaseChecks:
         notes_of(item).checks = checks
         return checks
 
-    def grade_request(self, exchange: Exchange) -> None:
-        """Grade the checks that look at what is sent."""
+    def grade_request(self, exchange: Exchange, files: Callable[[], SentFiles]) -> None:
+        """Grade the checks that look at what is sent; `files` are those that stand in it as text."""
         if any(check.of == "request" for check in self.checks):
-            self._grade(sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
+            data = snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)
+            self._grade(sent_data(data, lambda: measure(exchange.sent, data, files())))
 
     def show_judging(
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor

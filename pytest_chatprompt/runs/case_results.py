@@ -7,14 +7,14 @@ with it. What was answered is a section for pytest's `-rP`, too, and properties 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
-from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import MaskError, SnapshotError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -34,7 +34,7 @@ from pytest_chatprompt.runs.item import (
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
-from pytest_chatprompt.snapshots.shown_data import asserted_data
+from pytest_chatprompt.snapshots.shown_data import asserted_data, measure
 from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
 from pytest_chatprompt.snapshots.unused import old_name, snapshots_by_data, unused_snapshots
 from pytest_chatprompt.wording import shown_path, visible
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.answers import LiveResponse
+    from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.snapshots.diff import Comparison
 
 
@@ -97,17 +98,19 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         requests = () if sent is None else tuple(sent["requests"])
         capture = OwnCodeCapture.of(item)
         findings = () if capture is None else tuple(finding.text for finding in capture.findings)
-        found: list[Any] = _snapshots_of_test(item, report, sent, notes.differing.values())
+        found: list[Any] = _snapshots_of_test(item, report, notes, sent)
         common |= {"snapshot": next(iter(found), None), "further": tuple(found[1:])}
         common |= {"requests": requests, "findings": findings, "versions": notes.versions}
+        common |= _parts(() if capture is None or sent is None else capture.api.sent, sent)
         return CaseResult(**common, **_answers(answers))
     exchange, snapshot = notes.exchange, None
     # Syrupy keeps its assertions, which know them, to the end of the run.
     _, comparison = notes.differing.popitem() if notes.differing else ("", None)
     if comparison is not None or notes.data is not None:
-        snapshot = _snapshot(item, comparison, item.snapshot_path, notes.data, notes.renamed_from)
+        snapshot = _snapshot(item, notes, comparison, item.snapshot_path, notes.data)
     return CaseResult(
         **common,
+        **_parts(() if exchange is None else exchange.sent, notes.data, notes.files),
         case_id=getattr(item.case, "full_id", item.case.id),
         provider=item.provider_name,
         snapshot=snapshot,
@@ -119,6 +122,11 @@ def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, ans
         judge=response_results(notes.votes),
         checks=() if notes.checks is None else notes.checks.results(),
     )
+
+
+def _parts(sent: Sequence[SentRequest], data: Any, files: SentFiles | None = None) -> dict[str, Any]:
+    """What fills the window of the model in each request, where a report asks for what is sent."""
+    return {} if data is None else {"parts": tuple(measure(sent, data, files))}
 
 
 def response_results(answers: Iterable[JudgeVote | ModelAnswer]) -> tuple[ResponseResult, ...]:
@@ -258,7 +266,7 @@ def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def _snapshots_of_test(
-    item: pytest.Item, report: pytest.TestReport, sent: dict[str, Any] | None, versions: Iterable[Comparison]
+    item: pytest.Item, report: pytest.TestReport, notes: Notes, sent: dict[str, Any] | None
 ) -> list[SnapshotResult]:
     """What of the snapshots of a test differs, first its versions, then what it failed for; else what it compared."""
     assertion = last_assertion(item)
@@ -266,16 +274,14 @@ def _snapshots_of_test(
         return []
     path, differing = assertion.last_result.snapshot_location, assertion.context.differing
     first = [differing.pop(path)] if path in differing else []
-    compared = [*versions, *first, *reversed(differing.values())]
+    compared = [*notes.differing.values(), *first, *reversed(differing.values())]
     differing.clear()
     if not (compared or report.failed):
-        return [_snapshot(item, None, Path(path), sent)]
-    return [_snapshot(item, comparison, Path(path), sent) for comparison in compared]
+        return [_snapshot(item, notes, None, Path(path), sent)]
+    return [_snapshot(item, notes, comparison, Path(path), sent) for comparison in compared]
 
 
-def _snapshot(
-    item: pytest.Item, comparison: Comparison | None, path: Path, data: Any, renamed_from: str | None = None
-) -> SnapshotResult:
+def _snapshot(item: pytest.Item, notes: Notes, comparison: Comparison | None, path: Path, data: Any) -> SnapshotResult:
     """How a comparison ended: it failed, or there is no failed one; see `SnapshotResult`."""
     if comparison is None:
         return SnapshotResult(path=shown_path(path, item.config.rootpath), state="same", sent=data)
@@ -289,11 +295,11 @@ def _snapshot(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",
         difference=comparison.difference,
-        cost=None if stored is None else change_cost(stored_data, sent_data),
+        cost=None if stored is None else change_cost(stored_data, sent_data, notes.files),
         stored_sha256=None if stored is None else data_sha256(stored),
         # As the serializer wrote it, there is nothing to read.
         sent_sha256=written_sha256(sent),
-        renamed_from=renamed_from,
+        renamed_from=notes.renamed_from,
         stored=stored_data if keeps else None,
         sent=sent_data if keeps else None,
     )

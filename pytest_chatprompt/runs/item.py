@@ -30,17 +30,18 @@ from pytest_chatprompt.errors import (
     SnapshotError,
     UnknownProviderError,
 )
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import MOVES_PREFIX, options_key
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.text.yaml import Position
 from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.sent_request import Exchange
+    from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.answers import CaseAnswers, LiveResponse
-    from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.prompt.conversion import SentFiles
+    from pytest_chatprompt.providers.response import Finding, ProviderResponse
     from pytest_chatprompt.results.records import RepeatsResult, VersionsResult
     from pytest_chatprompt.snapshots.diff import Comparison
 
@@ -103,6 +104,15 @@ def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
+def prefix_findings(item: pytest.Item, sent: Sequence[SentRequest]) -> tuple[Finding, ...]:
+    """What is found in the requests of a test if each should begin with all of the one before."""
+    if not item.config.stash[options_key].cache_prefix or item.get_closest_marker(MOVES_PREFIX) is not None:
+        return ()
+    from pytest_chatprompt.capture.prompt_cost import find_moved_prefix  # noqa: PLC0415 - few projects ask for it
+
+    return find_moved_prefix(sent)
+
+
 class Notes:
     """What is known of a test while it runs.
 
@@ -110,6 +120,7 @@ class Notes:
         differing: the comparison with its snapshot, by the path, if that differs.
         renamed_from: the id that the case had, if it was renamed.
         data: what its snapshot shows of that.
+        files: those that stand as text in what it sends.
         asserted: the place of the first snapshot of an ordinary test, and what it would show now; `None` unless the run
             compares that with another version.
         checks: the `CaseChecks` of a case that has any.
@@ -124,6 +135,7 @@ class Notes:
         self.renamed_from: str | None = None
         self.exchange: Exchange | None = None
         self.data: Any = None
+        self.files: SentFiles | None = None
         self.answer: LiveResponse | None = None
         self.votes: tuple[JudgeVote, ...] = ()
         self.repeats: RepeatsResult | None = None

@@ -15,7 +15,7 @@ import pytest
 from pytest_chatprompt.capture.guard import ConnectionAttempts, Tell, run_as, running_owner
 from pytest_chatprompt.errors import CaptureWarning, PayloadWarning
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.item import note_use
+from pytest_chatprompt.runs.item import note_use, prefix_findings
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
@@ -151,7 +151,8 @@ class OwnCodeCapture:
 
         self._checked_requests += len(entries)
         error = ""
-        for finding in preflight_requests(entry.request for entry in entries):
+        found = preflight_requests(entry.request for entry in entries)
+        for finding in (*found, *prefix_findings(self._item, self.api.sent)):
             if finding not in self.findings:
                 self.findings.append(finding)
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT
-from pytest_chatprompt.errors import CaptureError, EvalFileWarning, SnapshotError
+from pytest_chatprompt.errors import CaptureError, EvalFileError, EvalFileWarning, SnapshotError
 from pytest_chatprompt.options import Options, options_key
-from pytest_chatprompt.runs.item import notes_of
-from pytest_chatprompt.runs.shared import refuse_secret
+from pytest_chatprompt.runs.item import notes_of, prefix_findings
+from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
     from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.runs.case_checks import CaseChecks
@@ -137,12 +139,13 @@ class CaseRun:
         """Compare what is sent with the snapshot, which may hold no secret."""
         __tracebackhide__ = True
         item = self.item
-        if self.api.log:
+        if self.api.log or len(self.exchange.sent) > 1:
             # A provider of the project's own has sent them.
             from pytest_chatprompt.capture.offline_api import preflight_requests  # noqa: PLC0415
 
             response = self.exchange.response
             findings = (*response.findings, *preflight_requests(entry.request for entry in self.api.log))
+            findings += prefix_findings(item, self.exchange.sent)
             self.exchange = self.exchange._replace(response=response.model_copy(update={"findings": findings}))
         for finding in self.exchange.response.findings:
             item.warn(finding.to_warning())
@@ -151,7 +154,7 @@ class CaseRun:
         self._refuse_secrets(data)
         if self.options.keeps_results:
             notes = notes_of(item)
-            notes.exchange, notes.data = self.exchange, data
+            notes.exchange, notes.data, notes.files = self.exchange, data, self.files()
         if self.options.ab is not None:
             self._find_other(data)
         elif not self.options.show:
@@ -187,15 +190,30 @@ class CaseRun:
             if not is_equal:
                 if self.options.review and self.checks is not None:
                     # What is accepted then has still to pass them.
-                    self.checks.grade_request(self.exchange)
+                    self.checks.grade_request(self.exchange, self.files)
                     notes_of(self.item).failed_checks = str(self.checks.failure() or "")
                 from pytest_chatprompt.runs.case_results import fail_for_snapshot  # noqa: PLC0415
 
+                notes_of(self.item).files = self.files()
                 fail_for_snapshot(self.item, result, self.exchange)
         finally:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
             vars(self.snapshot).pop("_failed", None)
+
+    def files(self) -> SentFiles:
+        """The files that stand as text in what is sent; none if the project has made the request in its own way."""
+        # Most cases are what their snapshots say.
+        from pytest_chatprompt.cases.case import case_in_test  # noqa: PLC0415
+        from pytest_chatprompt.cases.origin import find_running_test  # noqa: PLC0415
+        from pytest_chatprompt.prompt.attachments import read_attachments  # noqa: PLC0415
+        from pytest_chatprompt.prompt.conversion import sent_files  # noqa: PLC0415
+
+        reader = SharedByRun.of(self.item.config).reader
+        with suppress(EvalFileError):
+            attachments = read_attachments(case_in_test(self.case, find_running_test()), reader)
+            return sent_files(attachments, self.exchange.request.chat_prompt or ())
+        return {}
 
     def _refuse_secrets(self, data: object) -> None:
         __tracebackhide__ = True
@@ -214,7 +232,7 @@ class CaseRun:
         __tracebackhide__ = True
         if self.checks is None or self.other is not None:
             return
-        self.checks.grade_request(self.exchange)
+        self.checks.grade_request(self.exchange, self.files)
         failure = self.checks.failure()
         if failure is not None and self.options.live:
             raise type(failure)(f"{failure}\n\nThe request was not sent.")

@@ -19,6 +19,7 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
 from pytest_chatprompt.snapshots.stored import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
+from pytest_chatprompt.snapshots.story import parting_hint
 from pytest_chatprompt.wording import data_place
 
 # The line of a transcript on which a turn begins, and what follows on it.
@@ -455,22 +456,23 @@ class Comparison:
         if self.stored is None:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
         changes = diff_text(self.difference).splitlines() if shows_diff else []
-        hint = self._hint()
+        hints = self._hints()
         return [
-            *([hint, ""] if hint else []),
+            *([*hints, ""] if hints else []),
             path,
             *changes,
             *(["", f"To accept it: {command}"] if command else []),
         ]
 
-    def _hint(self) -> str:
-        """Why the snapshot cannot be read, or what the difference may come from, if not from a change of the prompt."""
+    def _hints(self) -> list[str]:
+        """Why the snapshot cannot be read, or where two runs part, and what else the difference may come from."""
         try:
             sent = read_data(self.sent)
         except SnapshotFileError:
-            return ""
+            return []
         try:
             stored = read_data(self.stored or "")
         except SnapshotFileError as error:
-            return f"The snapshot {error}; {error.remedy}."
-        return order_hint(stored, sent) or mask_hint(self.difference.changes)
+            return [f"The snapshot {error}; {error.remedy}."]
+        order = order_hint(stored, sent)
+        return [order] if order else [*filter(None, (parting_hint(stored, sent), mask_hint(self.difference.changes)))]

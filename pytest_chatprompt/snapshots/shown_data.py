@@ -15,7 +15,9 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.apis.conversation import PromptPart
     from pytest_chatprompt.capture.sent_request import Exchange
+    from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.providers.agents.base import AgentInvocation
 
 # What a snapshot shows beside the data that is sent.
@@ -46,6 +48,17 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Seq
         asked = (_case_data(each, provider_name, root) for each in judge)
         data["judge"] = [{key: value for key, value in each.items() if key not in _NOT_SENT} for each in asked]
     return data
+
+
+def measure(
+    sent: Sequence[SentRequest], data: Mapping[str, Any], files: SentFiles | None = None
+) -> list[tuple[PromptPart, ...]]:
+    """What fills the window of the model in each request; without one, in what the snapshot shows as given."""
+    # Most runs measure nothing.
+    from pytest_chatprompt.capture.prompt_cost import prompt_parts  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.diff import prompts_of  # noqa: PLC0415
+
+    return [prompt_parts(each, files) for each in sent or prompts_of(data).values()]
 
 
 def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:

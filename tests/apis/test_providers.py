@@ -18,7 +18,7 @@ class _Subclass(OpenAIProvider):
 def test_each_name_has_its_class() -> None:
     assert get_provider("openai") is OpenAIProvider
     assert get_provider("vscode") is VSCodeProvider
-    assert len(PROVIDERS) == len(set(PROVIDERS.values())) == 12
+    assert len(PROVIDERS) == len(set(PROVIDERS.values())) == 13
     assert "mine" not in PROVIDERS
 
 

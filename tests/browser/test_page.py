@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.reports.ab import Compared
 from pytest_chatprompt.reports.compare import compare_runs
 from pytest_chatprompt.results.records import (
@@ -647,3 +648,50 @@ def test_a_file_that_could_not_be_collected_is_a_row(open_page: OpenPage) -> Non
     page.locator("#rows a").click()
     expect(page.get_by_role("heading", level=2, name="evals/b.eval.yaml", exact=True)).to_be_visible()
     expect(page.locator("#detail .problem")).to_contain_text("evals/b.eval.yaml:3")
+
+
+def agent_data(result: str) -> dict[str, Any]:
+    """What a test sends that asks, calls a tool, and asks again with its result."""
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where is 7?"}]
+    call = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": '{"id": 7}'}}
+    tool = {"role": "tool", "tool_call_id": "call_1", "content": result}
+    bodies = [asked, [*asked, {"role": "assistant", "content": None, "tool_calls": [call]}, tool]]
+    return {"requests": [{"endpoint": "POST /chat/completions", "request": {"messages": each}} for each in bodies]}
+
+
+def test_a_run_of_several_requests_shows_what_is_new_in_each(open_page: OpenPage) -> None:
+    page = open_page(RunResults(results=(case_result("agent", agent_data("shipped"), agent_data("lost")),)), AGENT_LINK)
+    conversation = page.get_by_role("region", name="Conversation")
+    expect(conversation.locator(".parting")).to_have_text("The runs part at step 4, in request 2: [Tool]: lost")
+    steps = ["1. system unchanged", "2. user unchanged", "3. assistant unchanged", "4. tool changed"]
+    expect(conversation.locator("h5")).to_have_text(steps)
+    conversation.get_by_role("button", name="2 turns as in request 1").click()
+    expect(conversation.locator(".turns.kept h5")).to_have_text(["system", "user"])
+    expect(conversation.locator(".line.changed")).to_have_text(["before: shipped", "after: lost"])
+
+
+AGENT_LINK = "#case=a.eval.yaml%3A%3Aagent%5Banthropic%5D"
+
+
+@pytest.mark.parametrize("is_estimate", [True, False])
+def test_each_request_shows_what_fills_the_window(open_page: OpenPage, is_estimate: bool) -> None:
+    parts = [
+        [PromptPart("last turn", 1200, 300, is_estimate), PromptPart("system text", 400, 100, is_estimate)],
+        [PromptPart("tool results <b>", 1, 1, is_estimate)],
+    ]
+    data = agent_data("shipped")
+    data["judge"] = [{"endpoint": "POST /v1/messages", "request": {"messages": []}}]
+    page = open_page(RunResults(results=(case_result("agent", data, data, parts=parts),)), AGENT_LINK)
+    about = "about " if is_estimate else ""
+    first, second = page.locator(".parts").all()
+    expect(first.locator("summary")).to_have_text(f"1,600 characters, {about}400 tokens")
+    first.locator("summary").click()
+    expect(first.get_by_role("row")).to_have_text(
+        [f"partcharacters{about}tokens", "last turn1,200300", "system text400100"]
+    )
+    widths = [bar.bounding_box() for bar in first.locator(".bar").all()]
+    assert widths[0] is not None
+    assert widths[1] is not None
+    assert abs(widths[0]["width"] - 3 * widths[1]["width"]) < 1
+    second.locator("summary").click()
+    expect(second.get_by_role("rowheader")).to_have_text(["tool results <b>"])

@@ -61,6 +61,11 @@ def changed(name: str, change: Change) -> tuple[SentRequest, SentRequest]:
     return SentRequest(endpoint, body), SentRequest(endpoint, new)
 
 
+def place_of_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = False) -> str | None:
+    broken = find_break(stored, sent, must_go_on=must_go_on)
+    return None if broken is None else broken[0]
+
+
 def set_tool(body: dict[str, Any]) -> Any:
     return body["tools"][1]["function"].update(description="Finds.")
 
@@ -156,21 +161,21 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
 @pytest.mark.parametrize(("name", "change", "place"), [pytest.param(*row[1:], id=row[0]) for row in PARTS])
 def test_where_a_request_no_longer_begins_as_it_did(name: str, change: Change, place: str | None) -> None:
     stored, sent = changed(name, change)
-    assert find_break(stored, sent) == place
+    assert place_of_break(stored, sent) == place
     assert find_break(sent, sent) is None
 
 
 def test_the_model_of_a_path_counts() -> None:
     stored = SentRequest("POST /v1/models/one:generateContent", GEMINI)
-    assert find_break(stored, SentRequest("POST /v1/models/two:generateContent", GEMINI)) == "endpoint"
+    assert place_of_break(stored, SentRequest("POST /v1/models/two:generateContent", GEMINI)) == "endpoint"
     streamed = SentRequest("POST /v1/models/one:streamGenerateContent?alt=sse", GEMINI)
     assert find_break(stored, streamed) is None
 
 
 def test_what_no_api_of_the_table_reads_is_compared_key_by_key() -> None:
     stored = SentRequest("POST /predict", {"a": 1, "b": [1, {"c": "x"}]})
-    assert find_break(stored, SentRequest("POST /predict", {"a": 1, "b": [1, {"c": "y"}]})) == "b[1].c"
-    assert find_break(stored, SentRequest("POST /predict", "text")) == "a"
+    assert place_of_break(stored, SentRequest("POST /predict", {"a": 1, "b": [1, {"c": "y"}]})) == "b[1].c"
+    assert place_of_break(stored, SentRequest("POST /predict", "text")) == "a"
     assert find_break(SentRequest("POST /predict", None), SentRequest("POST /predict", None)) is None
 
 
@@ -183,7 +188,7 @@ def test_a_conversation_that_goes_on_extends_the_request_before() -> None:
     ]
     assert find_break(requests[0], requests[0], must_go_on=True) is None
     # One that is shorter than the one before is a beginning of it, and extends nothing.
-    assert find_break(requests[2], requests[1], must_go_on=True) == "messages[2].role"
+    assert place_of_break(requests[2], requests[1], must_go_on=True) == "messages[2].role"
     grown = SentRequest("POST /v1/chat/completions", {"messages": [{"role": "user", "content": "ab"}]})
     assert find_break(requests[0], grown, must_go_on=True) is None
 
@@ -207,3 +212,39 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
 def test_every_api_of_conversations_says_what_its_model_reads() -> None:
     silent = [name for name in API_NAMES if not get_api(name).prompt_keys]
     assert silent == []
+
+
+ARGUMENTS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "Which."}, "type": {}},
+}
+
+
+def with_arguments(body: dict[str, Any], **arguments: Any) -> None:
+    parameters = {**ARGUMENTS, "properties": {**ARGUMENTS["properties"], **arguments}}
+    body["tools"][1]["function"].update(parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "characters"),
+    [
+        pytest.param(lambda body: body["messages"][0].update(content="Be long."), 47, id="within a text"),
+        pytest.param(lambda body: body["messages"][0].update(content="Brief."), 45, id="from its first letters on"),
+        pytest.param(lambda body: body["messages"][0].update(role="user"), 44, id="a role is no text"),
+        pytest.param(lambda body: body["messages"][1].update(content="hi you", name="x"), 53, id="a key before a text"),
+        pytest.param(
+            lambda body: body["messages"].insert(0, {"role": "user", "content": "Be"}), 44, id="a turn before"
+        ),
+        pytest.param(lambda body: body["tools"].pop(), 15, id="a tool less"),
+        pytest.param(lambda body: body.update(model="n"), 0, id="another model"),
+        pytest.param(lambda body: with_arguments(body, unit={"description": "In which."}), 44, id="an argument more"),
+    ],
+)
+def test_the_characters_up_to_the_first_difference_are_counted(change: Change, characters: int) -> None:
+    body = copy.deepcopy(CHAT)
+    with_arguments(body)
+    sent = copy.deepcopy(body)
+    change(sent)
+    broken = find_break(*(SentRequest("POST /v1/chat/completions", each) for each in (body, sent)))
+    assert broken is not None
+    assert broken[1] == characters

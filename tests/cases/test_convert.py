@@ -99,6 +99,30 @@ evalcases:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "converted"),
+    [
+        (
+            "a.yaml",
+            "tests:\n# First\n- id: a\n  input: Hi\n",
+            "# First\n- id: a\n  input_messages:\n  - role: user\n    content: Hi\n",
+        ),
+        ("a.jsonl", '{"id": "a", "input": "Hi"}\n', "- id: a\n  input_messages:\n  - role: user\n    content: Hi\n"),
+        (
+            "evals.json",
+            '{"evals": [{"id": 1, "prompt": "Hi"}]}',
+            "- id: '1'\n  input_messages:\n  - role: user\n    content: Hi\n",
+        ),
+    ],
+)
+def test_files_of_agentv_and_agent_skills_are_converted_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, converted: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert main(["convert", str(tmp_path / name)]) == 0
+    assert capsys.readouterr().out.endswith(f"evalcases:\n{converted}")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("evalcases: []", "error: a.yaml:1:1: this is no file of another tool; there is nothing to convert\n"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import html
 import json
 import re
 from dataclasses import replace
@@ -111,12 +112,15 @@ def test_equal_changes_are_told_once_with_their_places_and_counts() -> None:
 def test_what_a_change_costs_stands_with_it() -> None:
     (result,) = CHANGED[:1]
     assert result.snapshot is not None
-    cost = ChangeCost(characters=8, tokens=2, prefix_break="request.system")
+    cost = ChangeCost(characters=8, tokens=2, prefix_break="request.system", prefix_characters=9)
     changes = [replace(each, characters=8 * each.place.startswith("request")) for each in result.difference.changes]
     difference = replace(result.difference, changes=tuple(changes))
     snapshot = result.snapshot.model_copy(update={"cost": cost, "difference": difference})
     costly = result.model_copy(update={"snapshot": snapshot})
-    assert "+8 characters (about +2 tokens); the cached prefix ends at request.system" in text_of(page_of(costly))
+    line = (
+        "+8 characters (about +2 tokens); the first 9 characters are as before; vendors' caches end there, at request."
+    )
+    assert f"{line}system" in html.unescape(text_of(page_of(costly)))
     assert "characters" not in text_of(page_of(result))
 
 
@@ -283,7 +287,10 @@ def test_two_runs_beside_each_other_are_a_page() -> None:
     assert "Gone (1) a.eval.yaml::gone[anthropic] : passed" in text
     assert "What is sent: 2 distinct changes" in text
     assert "1 case Show the case in request.system : 1 case" in text
-    assert "worse[anthropic] +1 character; the cached prefix ends at request.system" in text
+    line = (
+        "+1 character: system text; the first 3 characters are as before; vendors' caches end there, at request.system"
+    )
+    assert f"worse[anthropic] {line}" in html.unescape(text)
     assert "--snapshot-update" not in page
     entries = {entry["id"].partition("::")[2]: entry for entry in index_of(page)}
     assert [entry["kind"] for entry in entries.values()] == ["worse", "same", "new", "changed"]

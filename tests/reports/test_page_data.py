@@ -114,7 +114,7 @@ def test_the_requests_of_a_test_or_an_agent_are_all_there() -> None:
     request = {"endpoint": "POST /v1/messages", "request": {"messages": [{"role": "user", "content": "Hi"}]}}
     agent = {"argv": ["codex"], "prompt": "Do it.", "requests": [request, "odd", {"request": 1}]}
     shown = {"endpoint": "POST /v1/messages", "turns": [USER]}
-    assert page_requests({"requests": [request, request]}) == [shown, shown]
+    assert page_requests({"requests": [request, request]}) == [shown, {**shown, "kept": 1, "earlier": 1}]
     assert page_requests(agent) == [
         {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": ["Do it."]}]},
         shown,

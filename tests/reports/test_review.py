@@ -212,8 +212,12 @@ def test_pairs_stand_together_if_one_of_them_is_long() -> None:
     ]
 
 
-def cost(characters: int, place: str | None = None) -> ChangeCost:
-    return ChangeCost(characters=characters, tokens=round(characters / 4), prefix_break=place)
+def cost(characters: int, place: str | None = None, before: int = 9, **parts: int) -> ChangeCost:
+    tokens = round(characters / 4)
+    return ChangeCost(characters=characters, tokens=tokens, parts=parts, prefix_break=place, prefix_characters=before)
+
+
+ENDS = "the first 9 characters are as before; vendors' caches end there, at"
 
 
 @pytest.mark.parametrize(
@@ -225,20 +229,29 @@ def cost(characters: int, place: str | None = None) -> ChangeCost:
         ([cost(-4)], "-4 characters (about -1 token)"),
         ([cost(40_000), cost(40_000)], "+40,000 characters (about +10,000 tokens)"),
         ([cost(-3), cost(0), cost(40)], "-3 to +40 characters (about -1 to +10 tokens)"),
-        ([cost(0, "request.system")], "the cached prefix ends at request.system"),
-        ([cost(1, "a"), cost(1, "a")], "+1 character; the cached prefix ends at a"),
-        ([cost(0, "a"), cost(0, "b"), cost(0, "b")], "the cached prefix ends at b (2), a (1)"),
-        ([cost(0, "a"), cost(0)], "the cached prefix ends at a (1)"),
+        ([cost(40, tools=40)], "+40 characters (about +10 tokens): tools"),
+        ([cost(8, turns=10, tools=-2)], "+8 characters (about +2 tokens): turns +10, tools -2"),
         (
-            [cost(0, place) for place in "aab"] + [cost(0, "c")],
-            "the cached prefix ends at a (2), b (1) and 1 more place",
+            [cost(3, a=1, b=2), cost(7, b=3, c=4), cost(1, d=1)],
+            "+1 to +7 characters (about 0 to +2 tokens): b +2 to +3, a +1 and 2 more parts",
         ),
-        ([cost(0, place) for place in "abcd"], "the cached prefix ends at a (1), b (1) and 2 more places"),
+        ([cost(0, "request.system")], f"{ENDS} request.system"),
+        ([cost(1, "a"), cost(1, "a")], f"+1 character; {ENDS} a"),
+        ([cost(0, "a"), cost(0, "b"), cost(0, "b")], f"{ENDS} b (2), a (1)"),
+        ([cost(0, "a"), cost(0)], f"{ENDS} a (1)"),
+        ([cost(0, place) for place in "aab"] + [cost(0, "c")], f"{ENDS} a (2), b (1) and 1 more place"),
+        ([cost(0, place) for place in "abcd"], f"{ENDS} a (1), b (1) and 2 more places"),
+        ([cost(0, "a", 1)], "the first 1 character is as before; vendors' caches end there, at a"),
+        (
+            [cost(0, "a", 1204), cost(0, "a", 0)],
+            "the first 0 to 1,204 characters are as before; vendors' caches end there, at a",
+        ),
     ],
 )
 def test_the_line_says_what_is_to_be_said(costs: list[ChangeCost], line: str) -> None:
     assert cost_line(costs) == line
 
 
-def test_places_are_quoted_as_the_caller_wants() -> None:
-    assert cost_line([cost(0, "a")], lambda place: f"`{place}`") == "the cached prefix ends at `a`"
+def test_parts_and_places_are_quoted_as_the_caller_wants() -> None:
+    quoted = cost_line([cost(4, "a", turns=4)], lambda name: f"`{name}`")
+    assert quoted == f"+4 characters (about +1 token): `turns`; {ENDS} `a`"

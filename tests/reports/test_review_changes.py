@@ -77,9 +77,11 @@ def test_a_distinct_change_costs_what_it_is_itself_and_not_what_its_cases_cost()
         endpoint = {"endpoint": "POST /v1/messages"}
         return with_cost(differs(name, endpoint | anthropic(*before), endpoint | anthropic(*after)), cost)
 
-    system = ChangeCost(characters=4, tokens=1, prefix_break="request.system")
-    both = ChangeCost(characters=112, tokens=28, prefix_break="request.system")
-    user = ChangeCost(characters=108, tokens=27, prefix_break="request.messages[0].content")
+    place: dict[str, Any] = {"prefix_break": "request.system", "prefix_characters": 7}
+    system = ChangeCost(characters=4, tokens=1, parts={"system text": 4}, **place)
+    both = ChangeCost(characters=112, tokens=28, parts={"system text": 4, "last turn": 108}, **place)
+    place = {"prefix_break": "request.messages[0].content", "prefix_characters": 9}
+    user = ChangeCost(characters=108, tokens=27, parts={"last turn": 108}, **place)
     results = [
         case("a", ("Be kind.", "hi"), ("Be kind now.", "hi"), system),
         case("b", ("Be kind.", "hi"), ("Be kind now.", "h " * 55), both),
@@ -87,9 +89,10 @@ def test_a_distinct_change_costs_what_it_is_itself_and_not_what_its_cases_cost()
     ]
     first, second = distinct_changes(results)
     assert first.change.added == ("Be kind now.",)
-    assert cost_line(first.costs) == "+4 characters (about +1 token); the cached prefix ends at request.system"
+    ends = "characters are as before; vendors' caches end there, at"
+    assert cost_line(first.costs) == f"+4 characters (about +1 token): system text; the first 7 {ends} request.system"
     assert cost_line(second.costs) == (
-        "+108 characters (about +27 tokens); the cached prefix ends at request.messages[0].content (1)"
+        f"+108 characters (about +27 tokens): last turn; the first 9 {ends} request.messages[0].content (1)"
     )
 
 

@@ -43,7 +43,16 @@ def shown(sent: Any, *requests: Any) -> list[str]:
             ["GET /own", "", "headers:", "  openai-beta: a", "request:"],
             id="a case with headers",
         ),
-        pytest.param({"requests": [CHAT, OTHER]}, (), [*CHAT_LINES, "", *OTHER_LINES], id="a case of several requests"),
+        pytest.param(
+            {"requests": [CHAT, OTHER]},
+            (),
+            [
+                *("request 1 of 2: POST /v1/chat/completions", "", "1. [User]: hi", "", "request 2 of 2: GET /own", ""),
+                *("request 1 of 2: POST /v1/chat/completions", "", *CHAT_LINES[4:], ""),
+                *("request 2 of 2: GET /own", "", "request:"),
+            ],
+            id="a case of several requests",
+        ),
         pytest.param(None, (OTHER,), OTHER_LINES, id="a test"),
         pytest.param({"other": "data"}, (OTHER,), OTHER_LINES, id="a test that compares something else"),
         pytest.param(

@@ -56,7 +56,7 @@ CHANGE = [
     " a.eval.yaml::second and 1 more",
     "   request.messages[0].content (1), request.system (1), request.systemInstruction.parts[0].text (1),"
     " requests[0].request.messages[0].content (1)",
-    "   the cached prefix ends at request.messages[0].content (1), request.system (1) and 2 more places",
+    "   the first 38 to 92 characters are as before; vendors' caches end there, at request.messages[0].content (1), request.system (1) and 2 more places",
     "   - Goods may be returned within 14 days.",
     "   + Goods may be returned within 30 days.",
 ]
@@ -104,7 +104,7 @@ def test_the_short_summary_has_a_line_for_each_test(shop: Run, monkeypatch: pyte
 @pytest.mark.parametrize("arguments", [["--tb=no"], ["--tb=line"], ["-q"], ["-n", "2"]])
 def test_no_option_hides_a_change(shop: Run, arguments: list[str]) -> None:
     lines = section(shop(*arguments), "1 distinct change in 4 snapshots")
-    assert lines[2].startswith("   the cached prefix ends at ")
+    assert lines[2].startswith("   the first 38 to 92 characters are as before; vendors' caches end there, at ")
     assert lines[3:5] == CHANGE[3:]
     assert lines[0].startswith("change 5957: 4 snapshots, 3 providers, 2 files: ")
 
@@ -500,6 +500,13 @@ def test_a_passing_test_has_no_record_unless_a_report_wants_it(run: Run) -> None
         "case_id": "second",
         "provider": "gemini",
         "outcome": "passed",
+        "parts": [
+            [
+                {"name": "guideline rules.md", "characters": 95, "tokens": 24, "is_estimate": True},
+                {"name": "system text", "characters": 30, "tokens": 7, "is_estimate": True},
+                {"name": "last turn", "characters": 23, "tokens": 6, "is_estimate": True},
+            ]
+        ],
         "snapshot": {
             "path": "__snapshots__/a.eval/second[gemini].yaml",
             "state": "same",

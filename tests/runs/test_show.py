@@ -58,11 +58,18 @@ def test_what_is_sent_is_printed_and_nothing_is_compared(run: Run, arguments: li
         assert expected.replace("[[]", "[").replace("[]]", "]") in shown
     assert (
         "POST /v1/messages\n\n[System]: You are a careful assistant.\n[User]: hello\n[Assistant]: hi\n[User]: bye\n\n"
+        "what fills it  characters  tokens, about\n"
+        "system text            28              7\n"
+        "earlier turns           7              2\n"
+        "last turn               3              1\n"
+        "together               38             10\n\n"
         "request:\n"
     ) in shown
-    assert "POST /v1/chat/completions\n\nwho?\n\nrequest:\n  model: one\n" in shown
-    assert "\nPOST /v1/embeddings\n\nx\\x1b[31m\n\nrequest:\n" in shown
-    assert "\nmessages:\n- role: user\n" in shown
+    chat, embeddings = "request 1 of 2: POST /v1/chat/completions\n\n", "request 2 of 2: POST /v1/embeddings\n\n"
+    assert f"{chat}1. [User]: who?\n\n{embeddings}2. [User]: x\\x1b[31m\n\n{chat}what fills it " in shown
+    assert "together                4              1\n\nrequest:\n  model: one\n" in shown
+    assert f"\n\n{embeddings}what fills it " in shown
+    assert "together               10              2\n\nmessages:\n- role: user\n" in shown
     assert "argv:\n" in shown
     assert "\x1b[31m" not in shown
 

@@ -93,7 +93,8 @@ test_own.py F                                                            [100%]
 change {first}: 4 snapshots, 3 providers, 2 files: {names}, a.eval.yaml::first and 1 more
    request.messages[0].content (1), request.system (1), request.systemInstruction.parts[0].text (1), \
 requests[0].request.messages[0].content (1)
-   the cached prefix ends at request.messages[0].content (1), request.system (1) and 2 more places
+   the first 25 to 92 characters are as before; vendors' caches end there, at request.messages[0].content (1), \
+request.system (1) and 2 more places
    - Goods return in 14 days.
    + Goods return in 30 days.
 {QUESTION}a
@@ -101,8 +102,8 @@ accepted change {first} in 4 snapshots
 ------------------------------------ 2 of 2 ------------------------------------
 change {second}: 3 snapshots, 2 providers, 2 files: {names}, test_own.py::test_own
    request.messages[0].content (1), request.system (1), requests[0].request.messages[1].content (1)
-   -7 characters (about -2 tokens); the cached prefix ends at request.messages[0].content (1), request.system (1) \
-and 1 more place
+   -7 characters (about -2 tokens): system text; the first 54 to 135 characters are as before; vendors' caches end there, \
+at request.messages[0].content (1), request.system (1) and 1 more place
    - Answer in one paragraph.
    + Answer in a word.
 {QUESTION}q

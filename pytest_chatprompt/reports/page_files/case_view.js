@@ -4,7 +4,8 @@
 
 /** @typedef {string | {kind: string, text?: string, name?: string, id?: string, parts?: Part[]}} Part */
 /** @typedef {{role: string, parts: Part[]}} Turn */
-/** @typedef {{endpoint?: string, settings?: string[][], tools?: string[], turns: Turn[]}} SentRequest */
+/** @typedef {{endpoint?: string, settings?: string[][], tools?: string[], turns: Turn[], kept?: number, earlier?: number}} SentRequest of its turns, `kept` begin as in an earlier one */
+/** @typedef {{name: string, characters: number, tokens: number, is_estimate: boolean}} PromptPart */
 /** @typedef {{payload: string, requests: SentRequest[]}} Side */
 /**
  * @typedef {object} Answer
@@ -35,6 +36,8 @@
  * @property {string} [snapshot]
  * @property {Side} [stored]
  * @property {Side} [sent]
+ * @property {PromptPart[][]} [parts] of each request that is sent, the longest first
+ * @property {string} [parting] the first step at which it parts from the stored run
  * @property {string} [accept]
  * @property {boolean} [is_change_first] whether what is sent comes before the answers
  * @property {CaseBody & {outcome: string}} [before] in an earlier run, that this one is compared with
@@ -346,16 +349,55 @@ function factsView(before, after) {
   return facts;
 }
 
+/**
+ * The turns that an earlier request has had, folded.
+ * @param {SentRequest} request
+ */
+function keptView(request) {
+  if (!request.kept) return null;
+  const kept = request.turns.slice(0, request.kept);
+  const button = make("button", { type: "button", class: "quiet fold kept" }, `${count(kept.length, "turn")} as in request ${request.earlier}`);
+  button.addEventListener("click", () => button.replaceWith(make("ol", { class: "turns kept" }, ...kept.map((turn) => turnView(turn)))));
+  return button;
+}
+
+/**
+ * What fills the window of the model.
+ * @param {PromptPart[]} parts
+ */
+function partsView(parts) {
+  const sum = (/** @type {"characters" | "tokens"} */ unit) => parts.reduce((total, part) => total + part[unit], 0);
+  const about = parts.some((part) => part.is_estimate) ? "about " : "";
+  const rows = parts.map((part) => {
+    const bar = make("span", { class: "bar" });
+    bar.style.inlineSize = `${(100 * part.characters) / sum("characters")}%`;
+    const cells = [part.characters, part.tokens].map((size) => make("td", {}, size.toLocaleString("en")));
+    return make("tr", {}, make("th", { scope: "row" }, isolated(part.name), bar), ...cells);
+  });
+  const heads = ["part", "characters", `${about}tokens`].map((name) => make("th", { scope: "col" }, name));
+  const summary = make("summary", {}, `${count(sum("characters"), "character")}, ${about}${count(sum("tokens"), "token")}`);
+  return make("details", { class: "parts" }, summary, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)));
+}
+
 /** @param {CaseBody} body */
 function conversationView(body) {
   const section = make("section", { class: "conversation", "aria-label": "Conversation" }, make("h3", {}, "Conversation"));
   const [stored, sent] = [body.stored?.requests || [], body.sent?.requests || []];
   const total = Math.max(stored.length, sent.length);
+  if (body.parting) section.append(make("p", { class: "parting" }, isolated(body.parting)));
+  let step = 0;
+  // Of an agent the first one is its prompt, which may have no parts; those to a judge come last, and have none.
+  const measured = sent.filter((request) => !request.endpoint?.startsWith("to the judge")).length;
   for (let number = 0; number < total; number++) {
     const [before, after] = [stored[number], sent[number]];
-    const turns = before && after ? turnsCompared(before.turns, after.turns) : make("ol", { class: "turns" });
-    if (!before || !after) for (const turn of (after || before).turns) turns.append(turnView(turn, before ? "no longer sent" : ""));
-    section.append(make("div", { class: "request" }, total > 1 && make("h4", {}, `Request ${number + 1} of ${total}`), factsView(before, after), turns));
+    const shown = after || before;
+    const [old, now] = [before, after].map((request) => (request?.turns || []).slice(request?.kept || 0));
+    const turns = before && after ? turnsCompared(old, now) : make("ol", { class: "turns" });
+    if (!before || !after) for (const turn of [...old, ...now]) turns.append(turnView(turn, before ? "no longer sent" : ""));
+    const parts = body.parts?.[number - measured + body.parts.length];
+    if (total > 1) for (const turn of turns.children) turn.querySelector("h5")?.prepend(`${++step}. `);
+    const title = total > 1 && make("h4", {}, `Request ${number + 1} of ${total}`);
+    section.append(make("div", { class: "request" }, title, factsView(before, after), parts?.length && after ? partsView(parts) : null, keptView(shown), turns));
   }
   if (!total) section.append(make("p", { class: "calm" }, "This is no request of a known API: see the payload."));
   return section;
