@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.errors import (
-    BudgetError,
-    ChatPromptError,
-    ProviderError,
-    RequestCancelledError,
-)
+from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, RequestCancelledError
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
