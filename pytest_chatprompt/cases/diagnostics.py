@@ -222,8 +222,8 @@ _ELSEWHERE: Final = (
     " beside 'input_messages', or at the top of the file",
 )
 _OTHER_FORMAT: Final = (
-    "this is the format of promptfoo and of today's AgentV, which this version does not read: run the file with that "
-    "tool, or write its cases under 'evalcases', each with an 'id' and its 'input_messages'"
+    "promptfoo's files have 'prompts' or 'providers' beside it, and AgentV's an 'input' in each test; an eval file has "
+    "its cases under 'evalcases', each with an 'id' and its 'input_messages'"
 )
 _CHECKS: Final = "write 'checks', a list of {type: TYPE, value: ...}"
 _IN_THE_PROVIDER: Final = (

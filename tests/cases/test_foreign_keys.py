@@ -213,8 +213,8 @@ def test_a_foreign_key_of_a_part_says_what_to_write(project: Project, key: str, 
 
 
 OTHER_FORMAT = (
-    "this is the format of promptfoo and of today's AgentV, which this version does not read: run the file with that "
-    "tool, or write its cases under 'evalcases', each with an 'id' and its 'input_messages'"
+    "promptfoo's files have 'prompts' or 'providers' beside it, and AgentV's an 'input' in each test; an eval file has "
+    "its cases under 'evalcases', each with an 'id' and its 'input_messages'"
 )
 
 

@@ -102,3 +102,20 @@ def xai_provider():
     run.update(*PROMPTFOO).assert_outcomes(passed=1)
     sent = run.snapshot("__snapshots__/promptfooconfig/test-1[xai%3Agrok-4].yaml")
     assert (sent["provider"], sent["request"]["model"]) == ("xai:grok-4", "grok-4")
+
+
+def test_a_file_that_promptfoo_and_agentv_both_read_sends_the_same_whichever_it_is_taken_for(run: Run) -> None:
+    text = """
+prompts: ["Say hello to {{ name }}"]
+providers: [openai:gpt-x]
+tests:
+  - vars: {name: Ada}
+"""
+    run.write({"promptfooconfig.yaml": text})
+    run.update(*PROMPTFOO).assert_outcomes(passed=1)
+    # An `id` in a test is AgentV's.
+    run.write({"agentvconfig.yaml": text.replace("  - vars", "  - id: ada\n    vars")})
+    run.update("-o", "chatprompt_files=agentvconfig.yaml").assert_outcomes(passed=1)
+    one, other = (run.snapshot(name) for name in run.snapshots())
+    assert one["request"] == other["request"]
+    assert one["request"]["messages"] == [{"role": "user", "content": "Say hello to Ada"}]
