@@ -255,9 +255,9 @@ class Answer(NamedTuple):
     digest: str
     text: str | None
     tool_calls: tuple[AnswerToolCall, ...]
-    input_tokens: int
-    output_tokens: int
     finish_reason: str
+    input_tokens: int = 0
+    output_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -289,11 +289,8 @@ def make_answer(
         name, digest = call["name"], _call_digest(request, place, call)
         call_id = call.get("id") or call_ids.format(digest=digest, name=name)
         made.append(AnswerToolCall(name, call["arguments"], digest, call_id, name in text_tools))
-    usage = wanted.usage or {}
     reason = wanted.finish_reason or ("tool_calls" if calls else "stop")
-    return Answer(
-        request.digest, text, tuple(made), usage.get("input_tokens", 0), usage.get("output_tokens", 0), reason
-    )
+    return Answer(request.digest, text, tuple(made), reason, **(wanted.usage or {}))
 
 
 def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:

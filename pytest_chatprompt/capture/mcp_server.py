@@ -292,10 +292,9 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
                 message = jsonrpc_message_adapter.validate_json(line)
             except ValueError:
                 text = cut(visible_line(line.decode(errors="replace").rstrip()), _SHOWN_CHARACTERS)
-                problem = (
+                raise MCPServerError(
                     f"it printed to its standard output what is no message: {text!r}; let it print to standard error"
-                )
-                raise MCPServerError(problem) from None
+                ) from None
             await incoming.send(SessionMessage(message))
         raise EOFError
 
