@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, PlainValidator
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia, UnreadPart, as_mapping, as_text, json_text
 from pytest_chatprompt.apis.reply import Definitions, ModelRequest
 from pytest_chatprompt.apis.table import find_api, get_api, get_provider, provider_of
@@ -97,7 +97,7 @@ class CapturedRequest(NamedTuple):
             body, adjustments = {"model": configured.model, **body}, (*adjustments, f"model {configured.model} added")
         body = deep_merge(body, thaw(said.get("extra_body") or {}))
         api: Any = get_api(self.writer.offline_api)
-        findings = configured._findings(api.read_conversation(body).as_prompt(), api.definitions(body), body)
+        findings = preflight_body(configured, body, api)
         prepared = configured.prepare_body(configured.endpoint_path(), body)
         return prepared._replace(adjustments=adjustments, findings=findings)
 
