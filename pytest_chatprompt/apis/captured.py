@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, PlainValidator
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia, UnreadPart, as_mapping, as_text, json_text
 from pytest_chatprompt.apis.reply import Definitions, ModelRequest
 from pytest_chatprompt.apis.table import find_api, get_api, get_provider, provider_of
@@ -33,9 +34,6 @@ from pytest_chatprompt.text.files import NamedFileError, TextFileError, read_tex
 from pytest_chatprompt.text.json_data import deep_merge, parse_json, require_json_mapping, thaw, value_at
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import cut, shown_path
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.apis.chat_provider import ChatProvider
 
 # The built-in providers whose bodies have shapes of their own.
 _SHAPES: Final = ("openai", "openai_responses", "anthropic", "gemini", "bedrock")
@@ -99,7 +97,7 @@ class CapturedRequest(NamedTuple):
             body, adjustments = {"model": configured.model, **body}, (*adjustments, f"model {configured.model} added")
         body = deep_merge(body, thaw(said.get("extra_body") or {}))
         api: Any = get_api(self.writer.offline_api)
-        findings = configured._findings(api.read_conversation(body).as_prompt(), api.definitions(body), body)
+        findings = preflight_body(configured, body, api)
         prepared = configured.prepare_body(configured.endpoint_path(), body)
         return prepared._replace(adjustments=adjustments, findings=findings)
 

@@ -405,10 +405,8 @@ class ChatProvider(VendorAPI):
         return "" if name is None else checked_url(name, os.environ[name])
 
     def _key(self) -> str:
-        if self._api_key is None and not self.key_variable:
-            return ""
-        key = self._api_key if self._api_key is not None else self._variable(self.key_variable)
-        if key is None and self.key_is_optional:
+        key = self._variable(self.key_variable) if self._api_key is None and self.key_variable else self._api_key
+        if key is None and (self.key_is_optional or not self.key_variable):
             return ""
         if key is None:
             raise self._missing("key", self.key_variable, "api_key")

@@ -188,7 +188,6 @@ def _as_media(media: SentMedia, place: Place) -> Media:
 _ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}
 _ROLE: Final = re.compile(r"[A-Za-z][\w-]{0,63}", re.ASCII)
 _DATA_URL: Final = re.compile(r"data:([^;,]*)([^,]*),", re.IGNORECASE)
-_BASE64_DIGITS_OF_3_BYTES: Final = 4
 _KINDS: Final = ("image", "audio", "video")
 
 PartReader = Callable[[Any], Iterable[Part]]
@@ -294,13 +293,10 @@ def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
     if data is None:
         return SentMedia(kind or "file", source=as_text(name) or text)
     content = text[data.end() :]
-    size = (
-        _base64_size(content)
-        if "base64" in data[2].lower()
-        else len(unquote_to_bytes(content.encode(errors="replace")))
-    )
-    digits = content if "base64" in data[2].lower() else ""
-    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name), digits)
+    if "base64" in data[2].lower():
+        return read_base64(content, data[1], kind, name)
+    size = len(unquote_to_bytes(content.encode(errors="replace")))
+    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name))
 
 
 def read_base64(data: Any, media_type: Any, kind: str = "", name: Any = None) -> SentMedia:
@@ -322,4 +318,5 @@ def _base64_size(text: str) -> int:
     if described is not None:
         return described
     digits = len(text) - text.count("=") - text.count("\n") - text.count("\r")
-    return digits * 3 // _BASE64_DIGITS_OF_3_BYTES
+    # Four digits are three bytes.
+    return digits * 3 // 4

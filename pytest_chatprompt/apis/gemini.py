@@ -367,8 +367,7 @@ class GeminiGenerateContent(ChatAPI):
         """Read `systemInstruction` and `contents`."""
         sent = as_mapping(body)
         system = _get(sent, "systemInstruction")
-        if isinstance(system, Mapping) and "parts" in system:
-            system = system["parts"]
+        system = as_mapping(system).get("parts", system)
         return read_messages(system, [*map(_with_role, as_items(sent.get("contents")))], _read_part, "parts")
 
 
@@ -434,8 +433,7 @@ def _read_part(part: Any) -> Iterable[Part]:
     if content.get("text") is not None:
         yield Thought(as_text(content["text"])) if content.get("thought") is True else as_text(content["text"])
     elif isinstance(inline, Mapping):
-        name = _get(inline, "displayName")
-        yield read_base64(inline.get("data"), _get(inline, "mimeType"), name=name)
+        yield read_base64(inline.get("data"), _get(inline, "mimeType"), name=_get(inline, "displayName"))
     elif isinstance(file, Mapping):
         media_type = as_text(_get(file, "mimeType"))
         yield SentMedia(kind_of(media_type), media_type, source=as_text(_get(file, "fileUri")))

@@ -217,9 +217,6 @@ def calls_without_thought_signatures(request: PreflightInput) -> Iterator[Found]
         yield from ((message, {}) for message in reversed(current) if message.tool_calls)
 
 
-_MEGABYTE: Final = 1024 * 1024
-
-
 def too_many(kind: MediaKind, limit: int) -> RuleFunction:
     """A rule about the number of media of one kind."""
 
@@ -239,7 +236,7 @@ def too_large(kind: MediaKind, megabytes: float) -> RuleFunction:
     def find(request: PreflightInput) -> Iterator[Found]:
         for message in request.prompt:
             for media in message.media:
-                size = len(media.content or b"") / _MEGABYTE
+                size = len(media.content or b"") / 1024**2
                 if media.kind == kind and size > megabytes:
                     yield message, {"source": media.source or "this one", "size": size}
 

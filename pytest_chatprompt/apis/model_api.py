@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
 
 _MOST_CHOICES: Final = 128
-_PIECE: Final = r"\s*\S+|\s+$"
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -41,7 +40,7 @@ class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 def pieces(text: str) -> Iterator[str]:
     """The pieces in which a text is streamed: words, each with the white space before it."""
-    return (match[0] for match in re.finditer(_PIECE, text))
+    return (match[0] for match in re.finditer(r"\s*\S+|\s+$", text))
 
 
 # What streams give in pieces; every other text is whole.

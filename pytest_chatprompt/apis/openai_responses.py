@@ -329,9 +329,8 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             joins = is_open
         else:
             # Calls of OpenAI's own tools, and their results.
-            turn = ConversationTurn(
-                "tool" if str(kind).endswith("_output") else "assistant", (UnreadPart(json_text(item)),)
-            )
+            teller = "tool" if str(kind).endswith("_output") else "assistant"
+            turn = ConversationTurn(teller, (UnreadPart(json_text(item)),))
         if joins:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
         else:

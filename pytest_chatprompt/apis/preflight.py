@@ -37,8 +37,6 @@ class ModelLimits(NamedTuple):
 
     def updated_with(self, other: ModelLimits) -> ModelLimits:
         """Return these limits, replaced by the other ones wherever those are known."""
-        if other == UNKNOWN:
-            return self
         return self._replace(**{name: value for name, value in other._asdict().items() if value is not None})
 
 

@@ -23,8 +23,6 @@ from pytest_chatprompt.text.json_data import thaw
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
 _CALL_SHAPE: Final = "{'name': ..., 'arguments': {...}}"
-_FIRST_ERROR: Final = 400
-_LAST_ERROR: Final = 599
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Reply:
         content = [name for name in ("text", "tool_calls", "json") if getattr(self, name) not in (None, ())]
         rest = [name for name in ("usage", "finish_reason") if getattr(self, name) is not None]
         if self.error is not None:
-            if not isinstance(self.error, int) or not _FIRST_ERROR <= self.error <= _LAST_ERROR:
+            if not isinstance(self.error, int) or self.error not in range(400, 600):
                 raise ValueError(f"error must be an HTTP status from 400 to 599, such as 429, not {self.error!r}")
             if content or rest:
                 raise ValueError(f"error stands alone: leave out {' and '.join(content + rest)}")
@@ -255,9 +253,9 @@ class Answer(NamedTuple):
     digest: str
     text: str | None
     tool_calls: tuple[AnswerToolCall, ...]
-    input_tokens: int
-    output_tokens: int
     finish_reason: str
+    input_tokens: int = 0
+    output_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -289,11 +287,8 @@ def make_answer(
         name, digest = call["name"], _call_digest(request, place, call)
         call_id = call.get("id") or call_ids.format(digest=digest, name=name)
         made.append(AnswerToolCall(name, call["arguments"], digest, call_id, name in text_tools))
-    usage = wanted.usage or {}
     reason = wanted.finish_reason or ("tool_calls" if calls else "stop")
-    return Answer(
-        request.digest, text, tuple(made), usage.get("input_tokens", 0), usage.get("output_tokens", 0), reason
-    )
+    return Answer(request.digest, text, tuple(made), reason, **(wanted.usage or {}))
 
 
 def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:

@@ -6,7 +6,7 @@ import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
@@ -21,13 +21,10 @@ from pytest_chatprompt.prompt.request import (
     read_tool_choice,
     require_functions,
 )
-from pytest_chatprompt.providers.prices import TokenPrice
+from pytest_chatprompt.providers.prices import Billing, TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
 from pytest_chatprompt.text.json_data import deep_merge, value_at
 from pytest_chatprompt.text.media_types import MediaKind
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.providers.prices import Billing
 
 
 class Payload(NamedTuple):
@@ -328,11 +325,9 @@ class VendorAPI(ABC):
 
         The body has all that `extra_body` adds, so values may be of any type.
         """
-        temperature, max_output_tokens = (
-            value_at(body, self.setting_fields[name].path) if name in self.setting_fields else None
-            for name in ("temperature", "max_output_tokens")
-        )
-        return ModelParameters(str(body.get("model", self.model)), temperature, max_output_tokens)
+        said = {name: value_at(body, field.path) for name, field in self.setting_fields.items()}
+        model = str(body.get("model", self.model))
+        return ModelParameters(model, said.get("temperature"), said.get("max_output_tokens"))
 
 
 API = TypeVar("API", bound=VendorAPI)

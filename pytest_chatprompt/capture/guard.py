@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from traceback import walk_stack
@@ -25,6 +26,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
+from pytest_chatprompt.providers.context import holding
 from pytest_chatprompt.wording import shown_path
 
 # Modules of the standard library that start programs to learn about this machine.
@@ -53,6 +55,7 @@ class Caller(NamedTuple):
         return f"{tried}, called at {self.place}" if self.place else tried
 
 
+@dataclass(eq=False)
 class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
@@ -60,17 +63,14 @@ class ConnectionAttempts:
     An `owner` is told each attempt in place of these lists, where no report of a test would show them.
     """
 
-    def __init__(
-        self, allows_programs: bool = False, allowed_hosts: frozenset[str] = frozenset(), owner: Owner | None = None
-    ) -> None:
-        self.allows_programs = allows_programs
-        self.allowed_hosts = allowed_hosts
-        self.has_looked_up = False
-        self.blocked: list[str] = []
-        self.programs: list[str] = []
-        self.callers: dict[str, Caller] = {}
-        self.loopback: list[str] = []
-        self.owner = owner
+    allows_programs: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    owner: Owner | None = None
+    has_looked_up: bool = field(init=False, default=False)
+    blocked: list[str] = field(init=False, default_factory=list)
+    programs: list[str] = field(init=False, default_factory=list)
+    callers: dict[str, Caller] = field(init=False, default_factory=dict)
+    loopback: list[str] = field(init=False, default_factory=list)
 
     def allows_host(self, attempt: Attempt) -> bool:
         """Whether a host may be reached."""
@@ -208,15 +208,13 @@ def _is_allowed(attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | N
 @contextmanager
 def run_as(name: str, tell: Tell) -> Iterator[Owner]:
     """Run a test: from now on code belongs to it, until the end also what has no test in its context."""
-    owner, before, outer = Owner(name, tell), _guards.owner.get(), _guards.running
+    owner, outer = Owner(name, tell), _guards.running
     _guards.running = owner
-    # No tokens: the end may come in another context, where a fixture was asked for in an async test.
-    _guards.owner.set(owner)
     try:
-        yield owner
+        with holding(_guards.owner, owner):
+            yield owner
     finally:
         owner.has_ended = True
-        _guards.owner.set(before)
         _guards.running = outer
 
 
@@ -228,12 +226,10 @@ def running_owner() -> Owner | None:
 @contextmanager
 def run_for_all() -> Iterator[None]:
     """Run code of a fixture that lives longer than a test: the tasks and threads that it starts belong to none."""
-    before = _guards.owner.get()
-    _guards.owner.set(None)
     try:
-        yield
+        with holding(_guards.owner, None):
+            yield
     finally:
-        _guards.owner.set(before)
         if _guards.running is not None:
             _guards.running.earlier_threads |= set(threading.enumerate())
 

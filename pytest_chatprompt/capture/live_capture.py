@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -15,6 +15,7 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.context import holding
 from pytest_chatprompt.providers.http.request_body import encode_body
 
 if TYPE_CHECKING:
@@ -92,14 +93,9 @@ class _LiveCapture(EvalAPI):
 _current: Final[ContextVar[_LiveCapture | Literal[False] | None]] = ContextVar("_current", default=None)
 
 
-@contextmanager
-def uncaptured() -> Iterator[None]:
+def uncaptured() -> AbstractContextManager[None]:
     """Let the requests of the calling thread be nobody's, unless it opens a capture: neither logged nor recorded."""
-    token = _current.set(False)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return holding(_current, False)
 
 
 class LiveCaptureRouter:

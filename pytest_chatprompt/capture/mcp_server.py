@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
@@ -199,7 +199,10 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
         return result.result(timeout_seconds + _CLOSING_SECONDS)
     except Exception as raised:
         # Of several errors the protocol's own tells least: that the connection is closed.
-        error = min(_leaves(raised), key=lambda each: isinstance(each, MCPError))
+        group = BaseExceptionGroup("", [raised])
+        error: BaseException = group.split(MCPError)[1] or group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
         if isinstance(error, EOFError):
             raise error from None
         reason = f": {error or type(error).__name__}"
@@ -209,14 +212,6 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
             first = error.errors(include_url=False)[0]
             reason = f": its answer is not valid: {data_place(first['loc'])}: {first['msg']}"
         raise MCPServerError(f"{name}{reason}") from None
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
-    else:
-        yield error
 
 
 async def _read(server: Any, timeout_seconds: float) -> dict[str, Any]:
@@ -292,10 +287,9 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
                 message = jsonrpc_message_adapter.validate_json(line)
             except ValueError:
                 text = cut(visible_line(line.decode(errors="replace").rstrip()), _SHOWN_CHARACTERS)
-                problem = (
+                raise MCPServerError(
                     f"it printed to its standard output what is no message: {text!r}; let it print to standard error"
-                )
-                raise MCPServerError(problem) from None
+                ) from None
             await incoming.send(SessionMessage(message))
         raise EOFError
 

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
+from pytest_chatprompt.apis.conversation import as_mapping
 from pytest_chatprompt.apis.model_api import CREATED, server_sent_event
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
@@ -111,12 +112,6 @@ class OfflineResources:
         return None
 
     # --- models
-
-    def _list_models(self, call: ResourceCall) -> httpx.Response:
-        return _list([_model(call.vendor, _MODEL)])
-
-    def _get_model(self, call: ResourceCall) -> httpx.Response:
-        return _json(_model(call.vendor, call.name))
 
     # --- counts of tokens, moderation, images
 
@@ -215,8 +210,8 @@ class OfflineResources:
 _BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
 # Method and path, what replies, and whether the request carries what a model sees.
 _ENDPOINTS: Final = (
-    ("GET", rf"{_BASE}/models/?$", OfflineResources._list_models, False),
-    ("GET", rf"{_BASE}/models/(.+?)/?$", OfflineResources._get_model, False),
+    ("GET", rf"{_BASE}/models/?$", lambda _, call: _list([_model(call.vendor, _MODEL)]), False),
+    ("GET", rf"{_BASE}/models/(.+?)/?$", lambda _, call: _json(_model(call.vendor, call.name)), False),
     ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
     ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
     ("POST", r"/moderations/?$", OfflineResources._moderate, True),
@@ -279,8 +274,7 @@ def _file(vendor: str, file: _File) -> dict[str, Any]:
 
 
 def _body(request: httpx.Request) -> Mapping[str, Any]:
-    body = decode_body(request.content, request.headers)
-    return body if isinstance(body, Mapping) else {}
+    return as_mapping(decode_body(request.content, request.headers))
 
 
 def _form(request: httpx.Request) -> dict[str, _File] | None:

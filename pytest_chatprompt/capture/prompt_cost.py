@@ -134,8 +134,6 @@ _NOT_READ: Final = frozenset({"model", "previous_response_id"})
 _FORM_KEYS: Final = frozenset(
     {"role", "type", "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id", BINARY_KEY, CACHE_KEY, CACHE_BLOCK}
 )
-# The names in it are the user's.
-_NAMING_KEY: Final = "properties"
 # An image, a sound or a document; vendors count these in ways of their own.
 _MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", re.DOTALL)
 
@@ -166,7 +164,8 @@ def _texts(value: Any, key: str) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield from map(str, value if names_arguments(key) else ())
         for name, item in value.items():
-            yield from _texts(item, str(name)) if is_text_key(str(name), key) else ()
+            # Among names a word such as `type` is one.
+            yield from _texts(item, str(name)) if names_arguments(key) or str(name) not in _FORM_KEYS else ()
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item, key)
@@ -179,13 +178,7 @@ def is_media(text: str) -> bool:
 
 def names_arguments(key: str) -> bool:
     """Whether the keys of the mapping under a key are names that the model reads."""
-    return key == _NAMING_KEY
-
-
-def is_text_key(name: str, around: str) -> bool:
-    """Whether what stands under a key, in the mapping under another one, has texts that the model reads."""
-    # Among names a word such as `type` is one.
-    return names_arguments(around) or name not in _FORM_KEYS
+    return key == "properties"
 
 
 def prompt_parts(sent: SentRequest, files: SentFiles | None = None) -> tuple[PromptPart, ...]:

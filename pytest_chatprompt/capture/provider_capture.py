@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 
@@ -27,6 +27,7 @@ from pytest_chatprompt.capture.live_capture import FirstRequest, LiveCaptureRout
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.recording.model_answers import model_answers, with_usage
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, CaptureError, ProviderError
@@ -34,10 +35,6 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.reply_queue import QueuedReply
-
 
 SendFunction = Callable[[ProviderRequest], Any]
 

@@ -277,9 +277,7 @@ class ChatMessage:
     @property
     def media(self) -> tuple[Media, ...]:
         """The images, documents and audio in the content."""
-        if not isinstance(self.content, tuple):
-            return ()
-        return tuple(part for part in self.content if isinstance(part, Media))
+        return tuple(part for part in content_parts(self.content) if isinstance(part, Media))
 
     def as_dict(self) -> dict[str, Any]:
         """The message as JSON data: `role` and `content` always, the other fields only if they are set.

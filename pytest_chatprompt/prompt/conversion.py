@@ -106,6 +106,7 @@ def _render(
         content = (JSONResult(message.content),)
     only_guidelines = len(guidelines) == len(parts) and not keep_references
     drop_reason = _drop_reason(message, is_empty=not parts, only_guidelines=only_guidelines)
+    adjustments: list[str] = []
     if drop_reason:
         adjustments = [about_message(number, f"dropped, {drop_reason}")]
     elif not isinstance(message.content, str):
@@ -114,8 +115,6 @@ def _render(
         ]
     elif content != message.content:
         adjustments = [about_message(number, "content dropped, nothing but white space in it")]
-    else:
-        adjustments = []
     return RenderedMessage(number, message, content, tuple(guidelines), drop_reason, tuple(adjustments))
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import httpx
 
     Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
     from pytest_chatprompt.providers.prices import Billing
+
+T = TypeVar("T")
 
 
 class Cancellation:
@@ -99,12 +101,17 @@ def current_context() -> SendContext:
 
 
 @contextmanager
-def use_context(context: SendContext) -> Iterator[None]:
-    """Let the providers that the calling thread calls send in another context."""
-    before = _context.get()
-    _context.set(context)
+def holding(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a context variable another value for a while."""
+    # No token: what a fixture enters in an async test is left in another context.
+    before = variable.get()
+    variable.set(value)
     try:
         yield
     finally:
-        # No token: what a fixture enters in an async test is left in another context.
-        _context.set(before)
+        variable.set(before)
+
+
+def use_context(context: SendContext) -> AbstractContextManager[None]:
+    """Let the providers that the calling thread calls send in another context."""
+    return holding(_context, context)

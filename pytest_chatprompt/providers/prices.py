@@ -15,8 +15,6 @@ from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setti
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.wording import INSTALL_PRICES
 
-_MILLION = 1_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPrice:
@@ -52,7 +50,7 @@ class TokenPrice:
         read_usd = self.input_usd if self.cache_read_usd is None else self.cache_read_usd
         write_usd = self.input_usd if self.cache_write_usd is None else self.cache_write_usd
         dollars = plain * self.input_usd + read * read_usd + written * write_usd + usage.output_tokens * self.output_usd
-        return dollars / _MILLION
+        return dollars / 1_000_000
 
 
 def has_price_list() -> bool:

@@ -59,7 +59,6 @@ NAMED_DOCUMENTS: Final = {
 }
 _DATA_URL: Final = re.compile(r"data:([^,]*?)(;base64)?,", re.IGNORECASE)
 _URL_SAFE_DIGITS: Final = str.maketrans("-_", "+/")
-_DIGITS_OF_A_GROUP: Final = 4
 _HASH_DIGITS: Final = 16
 _URL_SAFE: Final = "URL-safe"
 # The end of a description of bytes, and what may come before it.
@@ -120,7 +119,8 @@ def decode_base64(text: str) -> bytes | None:
         text = text.translate(_URL_SAFE_DIGITS)
     if "\n" in text or "\r" in text:
         text = text.replace("\r", "").replace("\n", "")
-    missing = -len(text) % _DIGITS_OF_A_GROUP
+    # Digits come in groups of four.
+    missing = -len(text) % 4
     try:
         return base64.b64decode(text + "=" * missing if missing else text, validate=True)
     except binascii.Error:
@@ -151,13 +151,10 @@ def describe_base64(digits: str, media_type: str = "") -> str | None:
     if not content:
         return None
     encoded = digits.encode("ascii")
-    if base64.b64encode(content) == encoded:
-        alphabet = ""
-    elif base64.urlsafe_b64encode(content) == encoded:
-        alphabet = f", {_URL_SAFE}"
-    else:
-        return None
-    return f"<{f'{media_type}, ' if media_type else ''}{_size_and_hash(content)}{alphabet}>"
+    for encode, alphabet in ((base64.b64encode, ""), (base64.urlsafe_b64encode, f", {_URL_SAFE}")):
+        if encode(content) == encoded:
+            return f"<{f'{media_type}, ' if media_type else ''}{_size_and_hash(content)}{alphabet}>"
+    return None
 
 
 def described_size(text: str) -> int | None:

@@ -6,13 +6,15 @@ import functools
 import importlib.abc
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec
 from inspect import isawaitable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+
+from pytest_chatprompt.providers.context import holding
 
 if TYPE_CHECKING:
     import httpx
@@ -138,14 +140,9 @@ def current_interceptor() -> Interceptor | None:
     return None if _lets_pass.get() else next(iter(interceptors[-1:]), None)
 
 
-@contextmanager
-def let_pass() -> Iterator[None]:
+def let_pass() -> AbstractContextManager[None]:
     """Send the requests of the calling thread or task to the network, without an interceptor."""
-    token = _lets_pass.set(True)
-    try:
-        yield
-    finally:
-        _lets_pass.reset(token)
+    return holding(_lets_pass, True)
 
 
 def run_now(coroutine: Coroutine[Any, Any, T]) -> T:

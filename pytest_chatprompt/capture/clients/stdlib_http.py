@@ -24,9 +24,8 @@ from pytest_chatprompt.capture.clients.wire import (
 _READ_SIZE: Final = 2**16
 
 
-def patches(module: ModuleType) -> tuple[Patch, ...]:
+def patches(_: ModuleType) -> tuple[Patch, ...]:
     """The methods of `http.client` to replace."""
-    del module
     return (
         Patch(HTTPConnection, "connect", _wrap_connect),
         Patch(HTTPSConnection, "connect", _wrap_connect),

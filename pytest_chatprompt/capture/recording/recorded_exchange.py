@@ -157,7 +157,6 @@ def _check_text(data: Any) -> Any:
     return data
 
 
-_LATENCY_DIGITS: Final = 3
 # The extension of an httpx response that comes from a recording.
 REPLAYED_EXTENSION: Final = "chatprompt_replayed"
 
@@ -289,4 +288,4 @@ def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
 
 def rounded(seconds: float) -> float:
     """A latency as a recording keeps it."""
-    return round(seconds, _LATENCY_DIGITS)
+    return round(seconds, 3)

@@ -49,6 +49,11 @@ class RedirectedAPI:
         return self.base_url.replace("{region}", region)
 
 
+def _keyed(name: str, base_url: str, urls: Mapping[str, str]) -> RedirectedAPI:
+    """An API with one key, in the variable `NAME_API_KEY`."""
+    return RedirectedAPI(name, base_url, urls, (f"{name.upper()}_API_KEY",))
+
+
 REDIRECTED_APIS: Final = (
     RedirectedAPI(
         "openai",
@@ -102,13 +107,8 @@ REDIRECTED_APIS: Final = (
         ("AWS_REGION", "AWS_DEFAULT_REGION"),
         "us-east-1",
     ),
-    RedirectedAPI(
-        "ollama",
-        "http://127.0.0.1:11434",
-        # ollama 0.6 `_client.py`; litellm `llms/ollama/common_utils.py`; pydantic-ai `providers/ollama.py`.
-        {"OLLAMA_HOST": "", "OLLAMA_API_BASE": "", "OLLAMA_BASE_URL": "/v1"},
-        ("OLLAMA_API_KEY",),
-    ),
+    # ollama 0.6 `_client.py`; litellm `llms/ollama/common_utils.py`; pydantic-ai `providers/ollama.py`.
+    _keyed("ollama", "http://127.0.0.1:11434", {"OLLAMA_HOST": "", "OLLAMA_API_BASE": "", "OLLAMA_BASE_URL": "/v1"}),
     RedirectedAPI(
         "cohere",
         "https://api.cohere.com",
@@ -116,34 +116,19 @@ REDIRECTED_APIS: Final = (
         {"CO_API_URL": "", "CO_BASE_URL": "", "COHERE_API_BASE": "/v2/chat"},
         ("CO_API_KEY", "COHERE_API_KEY"),
     ),
-    RedirectedAPI(
-        "mistral",
-        "https://api.mistral.ai",
-        # litellm `main.py`, `llms/mistral/chat/transformation.py`; for the official package see above.
-        {"MISTRAL_API_BASE": "/v1", "MISTRAL_AZURE_API_BASE": "/v1"},
-        ("MISTRAL_API_KEY",),
-    ),
-    RedirectedAPI(
-        "groq",
-        "https://api.groq.com",
-        # groq 1.7 `_client.py`, Node's 1.6 `client.js`, pydantic-ai `providers/groq.py`; litellm `main.py`.
-        {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"},
-        ("GROQ_API_KEY",),
-    ),
+    # litellm `main.py`, `llms/mistral/chat/transformation.py`; for the official package see above.
+    _keyed("mistral", "https://api.mistral.ai", {"MISTRAL_API_BASE": "/v1", "MISTRAL_AZURE_API_BASE": "/v1"}),
+    # groq 1.7 `_client.py`, Node's 1.6 `client.js`, pydantic-ai `providers/groq.py`; litellm `main.py`.
+    _keyed("groq", "https://api.groq.com", {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"}),
     # together 3.1, cerebras-cloud-sdk 1.91, fireworks-ai 1.2: `_client.py` of each.
-    RedirectedAPI("together", "https://api.together.ai", {"TOGETHER_BASE_URL": ""}, ("TOGETHER_API_KEY",)),
-    RedirectedAPI("cerebras", "https://api.cerebras.ai", {"CEREBRAS_BASE_URL": ""}, ("CEREBRAS_API_KEY",)),
-    RedirectedAPI(
-        "fireworks",
-        "https://api.fireworks.ai",
-        # litellm `llms/fireworks_ai/chat/transformation.py`: FIREWORKS_API_BASE.
-        {"FIREWORKS_BASE_URL": "", "FIREWORKS_API_BASE": "/inference/v1"},
-        ("FIREWORKS_API_KEY",),
-    ),
+    _keyed("together", "https://api.together.ai", {"TOGETHER_BASE_URL": ""}),
+    _keyed("cerebras", "https://api.cerebras.ai", {"CEREBRAS_BASE_URL": ""}),
+    # litellm `llms/fireworks_ai/chat/transformation.py`: FIREWORKS_API_BASE.
+    _keyed("fireworks", "https://api.fireworks.ai", {"FIREWORKS_BASE_URL": "", "FIREWORKS_API_BASE": "/inference/v1"}),
     # litellm `llms/deepseek/chat/transformation.py`, `main.py`, `llms/xai/chat/transformation.py`.
-    RedirectedAPI("deepseek", "https://api.deepseek.com", {"DEEPSEEK_API_BASE": "/beta"}, ("DEEPSEEK_API_KEY",)),
-    RedirectedAPI("openrouter", "https://openrouter.ai", {"OPENROUTER_API_BASE": "/api/v1"}, ("OPENROUTER_API_KEY",)),
-    RedirectedAPI("xai", "https://api.x.ai", {"XAI_API_BASE": "/v1"}, ("XAI_API_KEY",)),
+    _keyed("deepseek", "https://api.deepseek.com", {"DEEPSEEK_API_BASE": "/beta"}),
+    _keyed("openrouter", "https://openrouter.ai", {"OPENROUTER_API_BASE": "/api/v1"}),
+    _keyed("xai", "https://api.x.ai", {"XAI_API_BASE": "/v1"}),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Unpack
 
@@ -122,12 +123,10 @@ def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
     """The JSON objects among the lines of Codex's output; it prints other lines too."""
     # Not `splitlines`: JSON strings may contain other line separators unescaped. One by one, for there may be millions.
     for line in re.finditer(r"[^\n]+", stdout):
-        try:
+        with suppress(ValueError):
             event = json.loads(line[0])
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            yield event
+            if isinstance(event, dict):
+                yield event
 
 
 def _failure_message(event: Mapping[str, Any]) -> str:

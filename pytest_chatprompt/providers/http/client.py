@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final, Self
 
@@ -99,6 +100,7 @@ def _read_certificates(*_: str | None) -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
+@dataclass(eq=False)
 class HTTPClient:
     """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
@@ -106,19 +108,14 @@ class HTTPClient:
     the network, and `eval_api` answers as the class of the `provider` says.
     """
 
-    def __init__(
-        self,
-        vendor: str,
-        authorize: Callable[[httpx.Request], Mapping[str, str]],
-        redact: Callable[[str], str],
-        provider: type | None = None,
-    ) -> None:
+    vendor: str
+    authorize: Callable[[httpx.Request], Mapping[str, str]]
+    redact: Callable[[str], str]
+    provider: type | None = None
+
+    def __post_init__(self) -> None:
         self.shared_pause = SharedPause()
         self._watch = _Watch()
-        self._provider = provider
-        self._vendor = vendor
-        self._authorize = authorize
-        self._redact = redact
 
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply, of any status.
@@ -136,8 +133,8 @@ class HTTPClient:
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
             problem = "cannot be reached" if isinstance(error, httpx.ConnectError) else "did not complete its reply"
-            detail = self._redact(str(error)) or type(error).__name__
-            raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
+            detail = self.redact(str(error)) or type(error).__name__
+            raise APIConnectionError(f"{self.vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
 
     def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
@@ -147,14 +144,14 @@ class HTTPClient:
     def sent_headers(self, url: str) -> dict[str, str]:
         """The provider's headers that change what the model does; nothing is signed."""
         with use_context(SendContext(is_offline=True)):
-            headers = self._authorize(bare_request(url)).items()
+            headers = self.authorize(bare_request(url)).items()
         return model_headers((name.encode("ascii"), value.encode("ascii")) for name, value in headers)
 
     def _send(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         timeout_seconds = begin()
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
         with _Deadline(self._watch, time.monotonic() + timeout_seconds, cancellation) as deadline:
-            extensions = {"trace": deadline.trace, **({PROVIDER_EXTENSION: self._provider} if self._provider else {})}
+            extensions = {"trace": deadline.trace, **({PROVIDER_EXTENSION: self.provider} if self.provider else {})}
             failure: httpx.TransportError | None = None
             try:
                 with (
@@ -166,7 +163,7 @@ class HTTPClient:
                 failure = error
             # A body without a length ends where its connection does, without an error.
             if deadline.is_over or isinstance(failure, httpx.TimeoutException):
-                raise APIConnectionError(f"{self._vendor} did not answer within {timeout_seconds:.3g} s") from failure
+                raise APIConnectionError(f"{self.vendor} did not answer within {timeout_seconds:.3g} s") from failure
             if failure is not None:
                 raise failure
         # The bytes are decoded already: with this header httpx would decode them again.
@@ -177,7 +174,7 @@ class HTTPClient:
 
     def _add_credentials(self, request: httpx.Request) -> httpx.Request:
         # At the last moment, so that no local variable of a traceback contains the key.
-        request.headers.update(self._authorize(request))
+        request.headers.update(self.authorize(request))
         return request
 
     def _read_body(self, reply: httpx.Response) -> bytes:
@@ -187,7 +184,7 @@ class HTTPClient:
             body += chunk
             if len(body) > MAX_REPLY_BYTES:
                 raise UnreadableReplyError(
-                    f"{self._vendor} at {reply.request.url.host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
+                    f"{self.vendor} at {reply.request.url.host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
                     "MiB, which is too long to be read; something other than the API may answer there",
                     status=reply.status_code,
                 )

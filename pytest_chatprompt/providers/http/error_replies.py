@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -202,10 +203,8 @@ def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Calla
 def _retry_after_seconds(headers: Mapping[str, str], body: ErrorBody) -> float | None:
     """How long the API asks to wait, at least 0; `None` if it does not say, or not readably."""
     for name, units_per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
+        with suppress(ValueError):
             delay = float(headers.get(name, "")) / units_per_second
-        except ValueError:
-            continue
-        if math.isfinite(delay):
-            return max(delay, 0.0)
+            if math.isfinite(delay):
+                return max(delay, 0.0)
     return body.retry_delay_seconds

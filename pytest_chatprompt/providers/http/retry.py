@@ -8,6 +8,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final, TypeVar
 
 from pytest_chatprompt.errors import (
@@ -27,7 +29,6 @@ MAX_WAIT_SECONDS: Final = 120.0
 _FIRST_WAIT_SECONDS: Final = 0.5
 _MAX_BACKOFF_SECONDS: Final = 30.0
 _RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
-_FIRST_SERVER_ERROR: Final = 500
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def is_retryable(error: BaseException) -> bool:
 
 def is_retryable_status(status: int) -> bool:
     """Whether a status is one after which the same request may succeed a little later."""
-    return status in _RETRYABLE_STATUSES or status >= _FIRST_SERVER_ERROR
+    return status in _RETRYABLE_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 _MINUTE: Final = 60.0
@@ -113,34 +114,29 @@ _LONGEST_WAIT: Final = 1.0
 _SHORTEST_WAIT: Final = 0.01
 
 
+@dataclass(eq=False)
 class StartedRequest:
     """A request that counts for a minute."""
 
-    def __init__(self, started_at: float, tokens: int) -> None:
-        # In seconds of the monotonic clock.
-        self.started_at = started_at
-        # An estimate, until the reply says how many it had.
-        self.tokens = tokens
+    # In seconds of the monotonic clock.
+    started_at: float
+    # An estimate, until the reply says how many it had.
+    tokens: int
 
 
+@dataclass(eq=False)
 class MinuteLimits:
     """Limits the requests of a provider, and their tokens, in any minute; `None` is no limit.
 
     Requests wait in the order of arrival. One that alone has more tokens than the limit goes when no other counts.
     """
 
-    def __init__(
-        self,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.requests_per_minute = requests_per_minute
-        self.tokens_per_minute = tokens_per_minute
-        self.clock = clock
-        self._started: deque[StartedRequest] = deque()
-        self._waiting: deque[object] = deque()
-        self._lock = threading.Lock()
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    clock: Callable[[], float] = time.monotonic
+    _started: deque[StartedRequest] = field(init=False, default_factory=deque)
+    _waiting: deque[object] = field(init=False, default_factory=deque)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     @property
     def is_unlimited(self) -> bool:
