@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.reports and not is_worker:
         from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
-        config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+        config.pluginmanager.register(RunReports(), "chatprompt-reports-of-run")
     if options.refused_update:
         # Syrupy's own snapshots may show prompts, too.
         config.option.update_snapshots = config.option.update_new_snapshots_only = False
@@ -100,9 +100,10 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
         SharedByRun.of(config).compare_with_revision(name, option)
     if options.ab is not None:
         from pytest_chatprompt.runs.ab_own_code import OwnCodeVersions  # noqa: PLC0415
-        from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
+        from pytest_chatprompt.runs.ab_run import AbSummary  # noqa: PLC0415
 
-        AbRun.start(config, options)
+        if not (config.option.collectonly or hasattr(config, "workerinput")):
+            config.pluginmanager.register(AbSummary(), "chatprompt-ab-summary")
         config.pluginmanager.register(OwnCodeVersions(), "chatprompt-ab-own-code")
 
 
@@ -113,7 +114,7 @@ def _register_acceptance(config: pytest.Config, options: Options) -> None:
     if options.refused_update:
         from pytest_chatprompt.reports.protection import RefusedUpdate  # noqa: PLC0415
 
-        config.pluginmanager.register(RefusedUpdate(options.refused_update), "chatprompt-refused-update")
+        config.pluginmanager.register(RefusedUpdate(), "chatprompt-refused-update")
     if options.accept:
         config.pluginmanager.register(AcceptanceHooks(accept_ids(options.accept)), "chatprompt-acceptance")
     if options.review == "terminal":

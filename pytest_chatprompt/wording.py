@@ -7,7 +7,10 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 # What to type for the prices of models.
 INSTALL_PRICES: Final = "pip install 'pytest-chatprompt[prices]'"
@@ -89,9 +92,23 @@ def listed(names: Sequence[str], most: int | None, noun: str = "") -> str:
     return ", ".join(names[:most]) + more
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 case`, `2 cases`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def first_lines(lines: Sequence[str], most: int | None, more: str = "and {} more") -> list[str]:
+    """The first of some lines, and one about how many there are more."""
+    hidden = 0 if most is None else len(lines) - most
+    return [*lines[:most], *([more.format(hidden)] if hidden > 0 else [])]
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """What has the same key, such as a message, together; in the order of the keys."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """A number with its noun: `1 case`, `2 cases`; another plural than that with an s is given as `nouns`."""
+    return f"{number} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def dollars(amount: float) -> str:

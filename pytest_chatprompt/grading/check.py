@@ -47,14 +47,12 @@ class Check(StrictModel):
     can_grade_request: ClassVar[bool] = False
     can_grade_answer: ClassVar[bool] = True
 
-    def read_files(self, read: DataReader) -> Self:
+    def read_files(self, read: DataReader) -> Self:  # noqa: ARG002
         """The check with its files read, if it names any; `read` looks for them as for attached files."""
-        del read
         return self
 
-    def find_mistake(self, case: EvalCase) -> str:
+    def find_mistake(self, case: EvalCase) -> str:  # noqa: ARG002
         """What is wrong with the check in its case, whose variables are filled in; `""` for nothing."""
-        del case
         return ""
 
     def grade(self, case: EvalCase, response: Any) -> Verdict:

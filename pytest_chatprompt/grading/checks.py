@@ -40,8 +40,7 @@ class TextCheck(Check):
     can_grade_request: ClassVar[bool] = True
     ignores_case: ClassVar[bool] = False
 
-    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: D102
-        del case
+    def grade(self, case: EvalCase, response: ProviderResponse | SentData) -> Verdict:  # noqa: ARG002, D102
         return self.grade_text(response.text)
 
     def grade_text(self, text: str) -> Verdict:

@@ -35,45 +35,44 @@ class LiveResponse(NamedTuple):
     requests: int
 
 
+class Version(NamedTuple):
+    """A request of a case, and what sends it."""
+
+    provider: Provider
+    exchange: Exchange
+
+
 @dataclass(frozen=True)
 class LiveCase:
     """What is sent for one case, once it was compared with the snapshot.
 
     Args:
-        repeat: how often it is sent; how often each version of it, if there are two.
+        versions: what was compared; if there is another version, that is sent in turn with it.
+        repeat: how often each is sent.
         variables: the environment variables of the provider, as they were in the test.
-        other: the other version, which is sent in turn with the one that was compared; `None` for none.
-        other_provider: sends the other version; `None` for the same provider.
         batch: how many requests are sent before anybody asks for more; `None` for as many as may be in flight.
     """
 
-    provider: Provider
-    compared: Exchange
+    versions: tuple[Version, ...]
     place: RecordingPlace
     repeat: int = 1
     judging: Judging | None = None
     variables: Mapping[str, str] | None = None
-    other: Exchange | None = None
-    other_provider: Provider | None = None
     batch: int | None = None
 
     @property
-    def versions(self) -> tuple[Exchange, ...]:
-        """What is sent in turn."""
-        return (self.compared,) if self.other is None else (self.compared, self.other)
+    def compared(self) -> Exchange:
+        """What was compared."""
+        return self.versions[0].exchange
 
     @property
     def numbers(self) -> range:
         """The numbers of its answers."""
         return range(1, self.repeat * len(self.versions) + 1)
 
-    def version_of(self, number: int) -> Exchange:
+    def version_of(self, number: int) -> Version:
         """What is sent for an answer, by its number."""
         return self.versions[(number - 1) % len(self.versions)]
-
-    def provider_of(self, number: int) -> Provider:
-        """What sends it."""
-        return self.other_provider or self.provider if self.version_of(number) is self.other else self.provider
 
     def repeat_of(self, number: int) -> int:
         """Which answer to its version an answer is, by its number."""
@@ -82,7 +81,7 @@ class LiveCase:
     def place_of(self, number: int) -> RecordingPlace:
         """The place of the recording of an answer, by its number."""
         # What is recorded for the other version is not unused.
-        loaded = self._recorded if self.other is None else self._recorded_for[(number - 1) % len(self.versions)]
+        loaded = self._recorded if len(self.versions) == 1 else self._recorded_for[(number - 1) % len(self.versions)]
         return self.place.of_repeat(self.repeat_of(number), loaded)
 
     def recorded_numbers(self) -> list[int]:
@@ -94,7 +93,7 @@ class LiveCase:
     def _recorded_for(self) -> list[tuple[RecordedExchange, ...]]:
         """What is recorded for each version."""
         place = self.place.of_repeat(1, self._recorded)
-        return [place.recorded_for(version) for version in self.versions]
+        return [place.recorded_for(version.exchange) for version in self.versions]
 
     @cached_property
     def _recorded(self) -> tuple[RecordedExchange, ...]:
@@ -102,7 +101,7 @@ class LiveCase:
 
     def check_sent(self, sent: Exchange, number: int = 1) -> None:
         """Fail if something other than what was compared with the snapshot was sent."""
-        if not self.place.sends_the_same(sent, self.version_of(number)):
+        if not self.place.sends_the_same(sent, self.version_of(number).exchange):
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "
                 "the provider's requests change from call to call; mask what changes, such as a time or a random id, "
@@ -160,7 +159,7 @@ class CaseAnswers:
         started_at = time.monotonic()
         case, place = self.case, self.case.place_of(number)
         with use_context(current_context()._replace(variables=case.variables)):
-            shown, provider = case.version_of(number), case.provider_of(number)
+            provider, shown = case.version_of(number)
             recording = place.open(getattr(provider, "base_url", None))
             sent, is_replayed = send_or_replay(place, self.router, provider, shown, recording, self.api)
         if self.router is not None:

@@ -18,7 +18,7 @@ from pytest_chatprompt.results.records import (
     VersionResult,
     VersionsResult,
 )
-from pytest_chatprompt.wording import count, dollars, listed
+from pytest_chatprompt.wording import count, dollars, grouped, listed
 
 MOST_CASES: Final = 20
 # The name of the version that is sent now.
@@ -103,23 +103,20 @@ class Compared:
     def preflight(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What preflight finds in the requests of the other version, and what is changed in them on the way."""
         for name, said in (("findings", "preflight"), ("adjustments", "adjusted")):
-            texts: dict[str, list[str]] = {}
-            for node_id, each in self.cases.items():
-                for text in getattr(each, name):
-                    texts.setdefault(text, []).append(node_id)
-            for text, node_ids in texts.items():
+            found = ((text, node_id) for node_id, each in self.cases.items() for text in getattr(each, name))
+            for text, node_ids in grouped(found).items():
                 yield f"{said}: {listed(node_ids, most)}: {text}"
 
     def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""
-        reasons: dict[str, list[str]] = {}
-        for node_id, each in self.cases.items():
-            unknown = "no answer of one version, or of both, was graded"
-            reason = each.left_out or (unknown if each.is_graded and not each.pairs.total else "")
+        unknown = "no answer of one version, or of both, was graded"
+        reasons = (
+            (each.left_out or (unknown if each.is_graded and not each.pairs.total else ""), node_id)
+            for node_id, each in self.cases.items()
+        )
+        for reason, node_ids in grouped(reasons).items():
             if reason:
-                reasons.setdefault(reason, []).append(node_id)
-        for reason, node_ids in reasons.items():
-            yield f"not compared: {listed(node_ids, most)}: {reason}"
+                yield f"not compared: {listed(node_ids, most)}: {reason}"
         same = sum(each.is_same for each in self.cases.values())
         if same:
             yield f"not sent, because nothing changes: {count(same, 'case')}"

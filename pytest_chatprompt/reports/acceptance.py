@@ -21,7 +21,7 @@ from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import NOTHING_UNUSED, UNUSED, options_key
 from pytest_chatprompt.reports.review import Review, change_cost
 from pytest_chatprompt.reports.run_hooks import result_of
-from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.reports.terminal import write_lines
 from pytest_chatprompt.reports.terminal_hooks import shortened
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 from pytest_chatprompt.results.texts import summary_line
@@ -217,10 +217,8 @@ class AcceptanceHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was accepted, and what could not be."""
-        for line in self._acceptance.accepted:
-            write_line(terminalreporter, line)
-        for problem in dict.fromkeys(self._acceptance.problems):
-            write_line(terminalreporter, problem, red=True)
+        write_lines(terminalreporter, self._acceptance.accepted)
+        write_lines(terminalreporter, dict.fromkeys(self._acceptance.problems), red=True)
 
 
 def accept_ids(ids: Sequence[str]) -> Decide:

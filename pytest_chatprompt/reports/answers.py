@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, CheckResult, ResponseResult, RunResults
-from pytest_chatprompt.wording import count, cut, dollars, visible_line
+from pytest_chatprompt.wording import count, cut, dollars, grouped, visible_line
 
 _LEAST_EXCERPT: Final = 24
 _OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
@@ -137,19 +137,14 @@ class Total(NamedTuple):
 
 def provider_totals(results: Iterable[CaseResult]) -> list[Total]:
     """The totals of each provider that answered at least once, in the order of the run."""
-    groups: dict[str, list[CaseResult]] = {}
-    for result in results:
-        groups.setdefault(result.provider or "own code", []).append(result)
+    groups = grouped((result.provider or "own code", result) for result in results)
     return [total for provider, group in groups.items() if (total := total_of(provider, group)) is not None]
 
 
 def total_of(name: str, results: Sequence[CaseResult]) -> Total | None:
     """The total of some results; `None` without answers."""
     responses = [response for result in results for response in result.responses]
-    verdicts: dict[str, list[bool]] = {}
-    for result in results:
-        for check in result.all_checks:
-            verdicts.setdefault(check.name, []).append(bool(check.passed))
+    verdicts = grouped((check.name, bool(check.passed)) for result in results for check in result.all_checks)
     cases = Rate.of([result.outcome == "passed" for result in results if result.outcome != "skipped"])
     checks = {check: Rate.of(passed) for check, passed in verdicts.items()}
     return Total(name, cases, checks, responses) if responses else None

@@ -21,10 +21,10 @@ import pytest
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
-from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.reports.terminal import write_lines
 from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.snapshots.stored import NEW
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.wording import count, first_lines
 
 _ADDRESS: Final = "127.0.0.1"
 # A browser opens connections ahead, and sends nothing on some of them.
@@ -55,8 +55,7 @@ class BrowserReview(CollectedResults):
             return
         with server:
             # Below pytest's progress.
-            write_line(reporter, "")
-            write_line(reporter, f"Review at {server.url} (Ctrl-C ends it)")
+            write_lines(reporter, ("", f"Review at {server.url} (Ctrl-C ends it)"))
             reporter.flush()
             with suppress(KeyboardInterrupt):
                 server.serve_forever()
@@ -106,9 +105,7 @@ class ReviewServer(ThreadingTCPServer):
         number = len(self.acceptance.changes[change_id]) - len(problems)
         accepted = f"accepted {'' if change_id == NEW else 'in '}{count(number, 'snapshot')}" if number else ""
         told = ", ".join(filter(None, (accepted, f"{len(problems)} not written" if problems else "")))
-        more = len(problems) - _SHOWN_PROBLEMS
-        shown = [*problems[:_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
-        return Decision("failed" if problems else "passed", told, shown)
+        return Decision("failed" if problems else "passed", told, first_lines(problems, _SHOWN_PROBLEMS))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that went away."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
+from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.reports.ab import FROM_NEVER, TO_NEVER, Compared, turned
 from pytest_chatprompt.reports.answers import called_tools, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults, SnapshotResult
-from pytest_chatprompt.results.texts import around_changes
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RunResults, SnapshotResult
+from pytest_chatprompt.results.texts import around_changes, repeats_result
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import Difference
@@ -46,7 +47,10 @@ class CaseComparison:
     @property
     def answers(self) -> tuple[str, ...]:
         """Both answers in a line each, cut to the part that changed; none if they are the same."""
-        return _answers(self.before, self.after) if self.is_answer_changed else ()
+        if not self.is_answer_changed:
+            return ()
+        one, other = _answer(self.before) or "", _answer(self.after) or ""
+        return tuple(cut(text, _LONGEST_ANSWER) for text in around_changes(one, other, _AROUND_CHANGES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,7 @@ def _as_version(result: CaseResult, is_before: bool) -> CaseResult:
     version, snapshot = versions.before if is_before else versions.after, result.snapshot
     # Only what is sure is called better or worse.
     is_failed = turned(versions) == (FROM_NEVER if is_before else TO_NEVER)
-    repeats = RepeatsResult(
-        planned=len(version.attempts),
-        pass_rate=DEFAULT_PASS_RATE,
-        needed=len(version.attempts),
-        **{name: getattr(version, name) for name in ("passed", "interval", "attempts")},
-    )
+    repeats = repeats_result(RequiredPasses(len(version.attempts), DEFAULT_PASS_RATE), version.attempts)
     answers = tuple(each.response for each in version.attempts if each.response is not None)
     return result.model_copy(
         update={
@@ -271,12 +270,6 @@ def _told(case: CaseComparison) -> ToldCase:
     if after.error is not None and not case.failing:
         lines.append(after.error.message)
     return after.node_id, "; ".join(facts), lines, case.answers
-
-
-def _answers(before: CaseResult, after: CaseResult) -> tuple[str, ...]:
-    """Both answers in a line each, cut to the part that changed."""
-    one, other = _answer(before) or "", _answer(after) or ""
-    return tuple(cut(text, _LONGEST_ANSWER) for text in around_changes(one, other, _AROUND_CHANGES))
 
 
 def _answer(result: CaseResult) -> str | None:

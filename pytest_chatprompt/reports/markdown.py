@@ -18,7 +18,7 @@ from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, RunResults
 from pytest_chatprompt.results.texts import around_changes, describe_change
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.wording import count, cut, listed
+from pytest_chatprompt.wording import count, cut, first_lines, listed
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)
@@ -60,9 +60,7 @@ def _longest_run(text: str) -> int:
 
 def _block(language: str, lines: Sequence[str], most_lines: int) -> str:
     """The first lines of a text as a block of code, in which nothing is markup."""
-    shown = [cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
-    if len(lines) > most_lines:
-        shown.append(f"  … and {len(lines) - most_lines} more lines")
+    shown = first_lines([cut(line, _LONGEST_LINE) for line in lines], most_lines, "  … and {} more lines")
     fence = "`" * max(3, _longest_run("\n".join(shown)) + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])
 
@@ -157,9 +155,7 @@ def _versions(run: RunResults) -> Iterator[str]:
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
     if not lines:
         return
-    shown = [f"- {line}" for line in lines[:_MOST_NAMES]]
-    if len(lines) > _MOST_NAMES:
-        shown.append(f"- … and {len(lines) - _MOST_NAMES} more")
+    shown = first_lines([f"- {line}" for line in lines], _MOST_NAMES, "- … and {} more")
     yield "\n".join([f"**{title}** ({len(lines)})\n", *shown, ""])
 
 

@@ -12,7 +12,7 @@ from pytest_chatprompt.reports.run_commands import common_words, without_report
 from pytest_chatprompt.results.records import RunResults, SnapshotUses, merge_uses
 from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX, atomic_write
 from pytest_chatprompt.snapshots.revision import Revision, RevisionError
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.wording import count, first_lines, grouped
 
 
 class MergeError(Exception):
@@ -24,10 +24,7 @@ _SHOWN: Final = 5
 
 def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
     """Merge the runs of shards, each with the name of its file, into one with all of their results."""
-    reports: dict[str, list[str]] = {}
-    for name, run in runs:
-        for node_id in {result.node_id: None for result in run.results}:
-            reports.setdefault(node_id, []).append(name)
+    reports = grouped((each, name) for name, run in runs for each in dict.fromkeys(one.node_id for one in run.results))
     twice = [f"{node_id} in {' and '.join(names)}" for node_id, names in reports.items() if len(names) > 1]
     if twice:
         tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
@@ -57,8 +54,7 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
 
 
 def _list(head: str, names: Sequence[str]) -> str:
-    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    return "\n  ".join((head, *names[:_SHOWN], *more))
+    return "\n  ".join((head, *first_lines(names, _SHOWN)))
 
 
 def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:

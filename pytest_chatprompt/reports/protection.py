@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.options import ALLOW_UPDATE
+from pytest_chatprompt.options import ALLOW_UPDATE, options_key
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
-from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.reports.terminal import write_lines
 
 
 class RefusedUpdate(CollectedResults):
-    """Fails a run that was to write snapshots in a protected project, and has only compared.
-
-    Args:
-        option: what was to write them.
-    """
-
-    def __init__(self, option: str) -> None:
-        super().__init__()
-        self._option = option
+    """Fails a run that was to write snapshots in a protected project, and has only compared."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -34,9 +26,10 @@ class RefusedUpdate(CollectedResults):
         results = [result for result in self.results.values() if result.differs]
         ids = Acceptance(results, config.rootpath).changes
         command = accept_all(run_results(config, results), results, "ID")
-        for line in (
-            f"{self._option} is refused: chatprompt_protect is set, and this run has no terminal. Nothing is written.",
+        option = config.stash[options_key].refused_update
+        lines = (
+            f"{option} is refused: chatprompt_protect is set, and this run has no terminal. Nothing is written.",
             f"To accept what you name: {command}, with {', '.join(ids)}" if ids else "No eval snapshot differs.",
             f"To accept all that nobody has looked at: set {ALLOW_UPDATE}=1.",
-        ):
-            write_line(terminalreporter, line, red=True)
+        )
+        write_lines(terminalreporter, lines, red=True)

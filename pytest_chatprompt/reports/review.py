@@ -17,7 +17,7 @@ from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import ID_DIGITS, NEW, Change, Content, DataPath
-from pytest_chatprompt.wording import common_start, count, data_place, listed, numbered
+from pytest_chatprompt.wording import common_start, count, data_place, first_lines, listed, numbered
 
 
 def change_cost(stored: Any, sent: Any, files: SentFiles | None = None) -> ChangeCost | None:
@@ -350,11 +350,13 @@ class Review:
 
     def new_lines(self) -> Iterator[StyledLine]:
         """The cases that have no snapshot yet."""
-        for result in self._some(self.new):
-            old = None if result.snapshot is None else result.snapshot.renamed_from
-            yield ((f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}", ""),)
-        if not self.lists_all and len(self.new) > _SHOWN_CASES:
-            yield ((f"new: {len(self.new) - _SHOWN_CASES} more", ""),)
+        old_names = (None if each.snapshot is None else each.snapshot.renamed_from for each in self.new)
+        lines = [
+            f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}"
+            for result, old in zip(self.new, old_names, strict=True)
+        ]
+        for line in first_lines(lines, None if self.lists_all else _SHOWN_CASES, "new: {} more"):
+            yield ((line, ""),)
 
-    def _some(self, values: list[T], count: int = _SHOWN_CASES) -> list[T]:
+    def _some(self, values: list[T], count: int) -> list[T]:
         return values if self.lists_all else values[:count]

@@ -29,10 +29,8 @@ OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--conf
 
 def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = "") -> str:
     """The command that repeats a run and accepts what it found, or one change; `""` if it compared with a revision."""
-    if run.against is not None:
-        return ""
-    if run.shards:
-        # No one command has selected what they ran.
+    if run.against is not None or run.shards:
+        # No one command has selected what shards ran.
         return accept(run, results, change_id)
     words = [word for word in without_report(run.command) if word not in UPDATING]
     if all(result.case_id is not None for result in results):

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.answers import case_line, provider_totals, table_rows
 from pytest_chatprompt.reports.formats import write_report
-from pytest_chatprompt.reports.terminal import table_lines, write_below, write_line, write_title
+from pytest_chatprompt.reports.terminal import table_lines, write_below, write_lines, write_section, write_title
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import requests_in
@@ -96,10 +96,8 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
 class RunReports(CollectedResults):
     """Collects the results of a run and writes its reports."""
 
-    def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._config = config
-        self._paths = paths
         self._errors: list[str] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -111,23 +109,19 @@ class RunReports(CollectedResults):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
-        run = run_results(self._config, self.results.values())
-        for path in self._paths:
+        config = session.config
+        run = run_results(config, self.results.values())
+        for path in config.stash[options_key].reports:
             if problem := write_report(path, run):
-                self._errors.append(f"cannot write the report {self._shown(path)}: {problem}")
+                self._errors.append(f"cannot write the report {shown_path(path, config.rootpath)}: {problem}")
         if self._errors and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Say where the reports are."""
-        for error in self._errors:
-            write_line(terminalreporter, error, red=True)
-        if not self._errors:
-            for path in self._paths:
-                write_title(terminalreporter, "-", f"wrote the report {self._shown(path)}")
-
-    def _shown(self, path: Path) -> str:
-        return shown_path(path, self._config.rootpath)
+        write_lines(terminalreporter, self._errors, red=True)
+        for path in () if self._errors else config.stash[options_key].reports:
+            write_title(terminalreporter, "-", f"wrote the report {shown_path(path, config.rootpath)}")
 
 
 # What a snapshot holds beside what is sent.
@@ -148,9 +142,7 @@ class ShownRequests(CollectedResults):
         write_title(terminalreporter, "=", "what is sent")
         for result in self.results.values():
             name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"
-            write_title(terminalreporter, "_", name)
-            for line in shown_lines(result):
-                write_line(terminalreporter, line)
+            write_section(terminalreporter, name, shown_lines(result), "_")
 
 
 def shown_lines(result: CaseResult) -> Iterator[str]:
@@ -205,9 +197,7 @@ class ProviderComparison(CollectedResults):
         compared = [each for each in self.results.values() if each.provider is not None and each.versions is None]
         totals = provider_totals(compared)
         if len(totals) > 1:
-            write_title(terminalreporter, "-", "providers side by side")
-            for line in table_lines(table_rows(totals)):
-                write_line(terminalreporter, line)
+            write_section(terminalreporter, "providers side by side", table_lines(table_rows(totals)))
 
 
 _INDENT: Final = "    "

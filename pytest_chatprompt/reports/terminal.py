@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_chatprompt.wording import visible, visible_line
@@ -21,19 +21,32 @@ def write_below(reporter: Any, line: str) -> None:
     reporter.write(f"\n{visible_line(line)}", flush=True)
 
 
+def write_lines(reporter: Any, lines: Iterable[str], **markup: bool) -> None:
+    """Write some lines."""
+    for line in lines:
+        write_line(reporter, line, **markup)
+
+
+def write_section(reporter: Any, title: str, lines: Iterable[str], separator: str = "-") -> None:
+    """Write a title, and lines below it."""
+    write_title(reporter, separator, title)
+    write_lines(reporter, lines)
+
+
 def write_title(reporter: Any, separator: str, title: str) -> None:
     """Write a title between lines of a character."""
     write = reporter.write_sep if hasattr(reporter, "write_sep") else reporter.sep
     write(separator, visible_line(title))
 
 
-def write_styled(writer: Any, line: StyledLine) -> None:
-    """Write a line of pieces, each with its colour."""
-    for number, (text, style) in enumerate(line):
-        # Only the first piece begins the line.
-        shown = visible_line(text) if number == 0 else visible_line(f" {text}")[1:]
-        writer.write(shown, **({style: True} if style else {}))
-    writer.write("\n")
+def write_styled(writer: Any, lines: Iterable[StyledLine]) -> None:
+    """Write lines of pieces, each with its colour."""
+    for line in lines:
+        for number, (text, style) in enumerate(line):
+            # Only the first piece begins the line.
+            shown = visible_line(text) if number == 0 else visible_line(f" {text}")[1:]
+            writer.write(shown, **({style: True} if style else {}))
+        writer.write("\n")
 
 
 def write_text(writer: Any, text: str) -> None:

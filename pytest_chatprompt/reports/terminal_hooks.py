@@ -36,8 +36,7 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     for report, result in differing if verbosity <= _VERBOSE else ():
         report.longrepr = shortened(report.longrepr, review, result)
     lists = len(review.results) > 1 or len(review.changes) > 1 or not shows_failures
-    changes = _Changes(review, config, lists)
-    config.pluginmanager.register(changes, "chatprompt-review")
+    config.pluginmanager.register(_Changes(review, lists), "chatprompt-review")
 
 
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
@@ -89,8 +88,7 @@ class _ShownCase:
 
     def toterminal(self, writer: Any) -> None:
         """Write it, as pytest's own representations do."""
-        for line in self._lines():
-            write_styled(writer, line)
+        write_styled(writer, self._lines())
         for name, content, separator in self.sections:
             write_title(writer, separator, name)
             write_text(writer, content)
@@ -101,11 +99,10 @@ class _Changes:
     """Lists all distinct changes after the failures; of a single one that was shown, only what it costs."""
 
     review: Review
-    config: pytest.Config
     lists: bool
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Write the distinct changes."""
         if getattr(terminalreporter, "no_summary", False):
             return
@@ -115,15 +112,13 @@ class _Changes:
                 write_line(terminalreporter, f"This change: {cost}")
             return
         write_title(terminalreporter, "=", self.review.title())
-        writer = self.config.get_terminal_writer()
-        run = run_results(self.config, self.review.results)
-        session: Any = self.config.pluginmanager.get_plugin("session")
+        run = run_results(config, self.review.results)
+        session: Any = config.pluginmanager.get_plugin("session")
         ended_early = session is not None and (session.shouldfail or session.shouldstop)
         # What a run that ended early did not come to is not to be accepted.
-        is_refused = self.config.stash[options_key].refused_update
+        is_refused = config.stash[options_key].refused_update
         accepts_all = "" if is_refused else (accept if ended_early else accept_all)(run, run.results)
         # Repeated, it ends where this one did; and it is known what the change is, wherever it stands.
         commands = {each.id: accept_all(run, each.results, each.id) for each in self.review.changes}
         commands[NEW] = accept_all(run, self.review.new, NEW)
-        for line in self.review.end_lines(accepts_all, commands):
-            write_styled(writer, line)
+        write_styled(config.get_terminal_writer(), self.review.end_lines(accepts_all, commands))

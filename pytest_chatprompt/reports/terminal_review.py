@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.secrets.redaction import map_texts
 from pytest_chatprompt.options import open_input
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
-from pytest_chatprompt.reports.terminal import write_line, write_styled, write_title
+from pytest_chatprompt.reports.terminal import write_line, write_lines, write_styled, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import NEW
@@ -51,19 +51,15 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
         results = tuple(acceptance.results[each.key] for each in acceptance.changes[change_id])
         write_title(reporter, "-", f"{number} of {len(ids)}")
         is_new = change_id == NEW
-        for line in review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results)):
-            write_styled(writer, line)
+        shown = review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results))
+        write_styled(writer, shown)
         decision = _decide(results, writer)
-        if decision == _QUIT:
-            return
         for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):
             told = len(acceptance.accepted)
             problems = acceptance.accept(accepted)
-            for accepted_line in acceptance.accepted[told:]:
-                write_line(reporter, accepted_line)
-            for problem in problems:
-                write_line(reporter, problem, red=True)
-        if decision == _ACCEPT_LEFT:
+            write_lines(reporter, acceptance.accepted[told:])
+            write_lines(reporter, problems, red=True)
+        if decision in (_ACCEPT_LEFT, _QUIT):
             return
 
 
@@ -73,9 +69,8 @@ def _decide(results: Sequence[CaseResult], writer: Any) -> str:
     while (answer := input(_QUESTION).strip().lower()) not in _DECISIONS:
         if answer == _SHOW:
             number, result = next(cases)
-            write_styled(writer, ((f"case {number} of {len(results)}: {result.node_id}", "bold"),))
-            for line in _case_lines(result):
-                write_styled(writer, line)
+            title: StyledLine = ((f"case {number} of {len(results)}: {result.node_id}", "bold"),)
+            write_styled(writer, (title, *_case_lines(result)))
     return answer
 
 

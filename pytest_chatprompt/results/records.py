@@ -7,14 +7,14 @@ of them and of their docstrings, for programs that read reports.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence, verdict_word
-from pytest_chatprompt.grading.rates import Pairs, Verdict
+from pytest_chatprompt.grading.rates import Pairs, Verdict, wilson_interval
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.text.json_data import thaw
@@ -269,8 +269,17 @@ class VersionResult(_Record):
     interval: tuple[float, float]
     attempts: tuple[AttemptResult, ...]
 
+    @classmethod
+    def of(cls, attempts: Iterable[AttemptResult]) -> Self:
+        """Count what became of some requests."""
+        by_number = tuple(sorted(attempts, key=lambda attempt: attempt.number))
+        outcomes = [attempt.outcome for attempt in by_number]
+        passed, answers = outcomes.count("passed"), len(outcomes) - outcomes.count("error")
+        low, high = wilson_interval(passed, answers)
+        return cls(passed=passed, answers=answers, interval=(round(low, 4), round(high, 4)), attempts=by_number)
 
-_NOT_SENT = VersionResult(passed=0, answers=0, interval=(0.0, 1.0), attempts=())
+
+_NOT_SENT = VersionResult.of(())
 
 
 class VersionsResult(_Record):

@@ -12,9 +12,9 @@ from typing import Final
 
 from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.grading.rates import wilson_interval
-from pytest_chatprompt.results.records import AttemptResult, RepeatsResult
+from pytest_chatprompt.results.records import AttemptResult, RepeatsResult, VersionResult
 from pytest_chatprompt.snapshots.stored import Change
-from pytest_chatprompt.wording import common_start
+from pytest_chatprompt.wording import common_start, count, first_lines, grouped, numbered
 
 # Japanese and Chinese have no blanks between words: there each character counts as one.
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -171,17 +171,14 @@ _MOST_CASES: Final = 10
 
 def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) -> RepeatsResult:
     """The result of a repeated case."""
-    by_number = tuple(sorted(attempts, key=lambda attempt: attempt.number))
-    outcomes = [attempt.outcome for attempt in by_number]
-    passed = outcomes.count("passed")
-    low, high = wilson_interval(passed, passed + outcomes.count("failed"))
+    counted = VersionResult.of(attempts)
     return RepeatsResult(
         planned=required.planned,
         pass_rate=required.pass_rate,
         needed=required.count,
-        passed=passed,
-        interval=(round(low, 4), round(high, 4)),
-        attempts=by_number,
+        passed=counted.passed,
+        interval=counted.interval,
+        attempts=counted.attempts,
     )
 
 
@@ -202,15 +199,16 @@ def describe_passes(result: RepeatsResult) -> str:
 def summary_of_rates(rates: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     """The lines of a run's summary about its repeated cases, the lowest rates first."""
     passed, answers = (sum(counts) for counts in zip(*rates.values(), strict=True))
-    nouns = "1 case was" if len(rates) == 1 else f"{len(rates)} cases were"
+    nouns = count(len(rates), "case was", "cases were")
     mixed = [(counts, node_id) for node_id, counts in rates.items() if counts[0] < counts[1]]
     mixed.sort(key=lambda case: case[0][0] / case[0][1])
     end = "; not all of these:" if mixed else "."
     yield f"{nouns} sent more than once, and {passed}/{answers} answers passed{end}"
-    for (passed, answers), node_id in mixed[:_MOST_CASES]:
-        yield f"  {passed}/{answers}  {describe_rate(passed, answers, wilson_interval(passed, answers))}  {node_id}"
-    if len(mixed) > _MOST_CASES:
-        yield f"  and {len(mixed) - _MOST_CASES} more"
+    lines = [
+        f"  {passed}/{answers}  {describe_rate(passed, answers, wilson_interval(passed, answers))}  {node_id}"
+        for (passed, answers), node_id in mixed
+    ]
+    yield from first_lines(lines, _MOST_CASES, "  and {} more")
 
 
 def describe_repeats(result: RepeatsResult) -> str:
@@ -226,11 +224,6 @@ def describe_repeats(result: RepeatsResult) -> str:
 
 def _problems(result: RepeatsResult) -> Iterable[str]:
     """What did not pass; answers with the same problem together."""
-    numbers: dict[str, list[str]] = {}
-    for attempt in result.attempts:
-        if attempt.problem:
-            numbers.setdefault(attempt.problem, []).append(str(attempt.number))
-    for problem, same in numbers.items():
-        *others, last = same
-        noun = f"answers {', '.join(others)} and {last}" if others else f"answer {last}"
-        yield f"{noun} of {result.planned}: {problem}"
+    problems = grouped((attempt.problem, attempt.number) for attempt in result.attempts if attempt.problem)
+    for problem, numbers in problems.items():
+        yield f"{numbered('answer', numbers)} of {result.planned}: {problem}"

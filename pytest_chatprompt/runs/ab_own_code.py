@@ -17,11 +17,11 @@ from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
-from pytest_chatprompt.live.answers import LiveCase
+from pytest_chatprompt.live.answers import LiveCase, Version
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
-from pytest_chatprompt.runs.ab_run import AbRun, VersionsGrading, skip_left_out
+from pytest_chatprompt.runs.ab_run import VersionsGrading, restored, skip_left_out
 from pytest_chatprompt.runs.item import notes_of
 from pytest_chatprompt.runs.live_run import LiveRun
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
@@ -58,14 +58,15 @@ class OwnCodeVersions:
 
 def _find_versions(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
     __tracebackhide__ = True
-    if AbRun.of(item.config).revision is None:
+    options = item.config.stash[options_key]
+    if options.ab_revision is None:
         skip_left_out(item, "what a test of your own code sends goes where it says itself")
     path, shown = notes_of(item).asserted or (Path(), "")
     first = next(iter(requests_in(read_data(shown)).values()), None)
     logged = [each for each in capture.api.log if capture.masks.apply(each.as_sent().as_data()) == first]
     if not logged:
         skip_left_out(item, "it does not compare all of a request that it sends with eval_snapshot")
-    request, sent, options = logged[0].request, logged[0].as_sent(), item.config.stash[options_key]
+    request, sent = logged[0].request, logged[0].as_sent()
     if not isinstance(find_offline_api(request), ChatAPI):
         skip_left_out(item, f"{sent.endpoint} is of no API whose answers can be read")
     if any(value.endswith(PLACEHOLDER) for value in request.headers.values()):
@@ -74,9 +75,9 @@ def _find_versions(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
     response = ProviderResponse(text=OFFLINE_TEXT)
     present = Exchange(ProviderRequest(question=""), response, (sent,), in_place_of=sent)
     try:
-        other = AbRun.of(item.config).restored(item, path, provider, present, capture.masks, shown)
+        other = restored(item, path, provider, present, capture.masks, shown)
     except NotComparableError as error:
         skip_left_out(item, str(error))
     repeat = options.repeat or DEFAULT_AB_REPEAT
     place, batch = place_of_test(item, capture.masks), 2 * (options.least_repeat or repeat)
-    return LiveCase(provider, present, place, repeat, other=other, batch=batch)
+    return LiveCase((Version(provider, present), Version(provider, other)), place, repeat, batch=batch)

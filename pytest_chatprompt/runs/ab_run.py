@@ -5,20 +5,20 @@ The other version is what they sent at a git revision, or what they send to anot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
 from pytest_chatprompt.cases.request_options import settings_for
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
-from pytest_chatprompt.grading.rates import Pairs, wilson_interval
+from pytest_chatprompt.grading.rates import Pairs
 from pytest_chatprompt.options import Options, options_key
-from pytest_chatprompt.reports.ab import MOST_CASES, Compared
-from pytest_chatprompt.reports.run_hooks import CollectedResults
-from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
-from pytest_chatprompt.results.records import AttemptResult, VersionResult, VersionsResult
+from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
+from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_section
+from pytest_chatprompt.results.records import VersionResult, VersionsResult
 from pytest_chatprompt.runs.case_results import find_old_name
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
@@ -41,104 +41,80 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.masks import Masks
-    from pytest_chatprompt.snapshots.revision import Revision
 
-_ab_key: Final[pytest.StashKey[AbRun]] = pytest.StashKey()
+# How the pairs of answers of this process ended so far.
+_pairs_key: Final[pytest.StashKey[Pairs]] = pytest.StashKey()
 
 
-@dataclass(eq=False)
-class AbRun:
-    """What a run compares with, one of three, and how the pairs of answers of this process ended so far."""
+def find_other_provider(request: pytest.FixtureRequest, provider: Provider) -> Provider:
+    """What sends the other version of a case."""
+    __tracebackhide__ = True
+    name = request.config.stash[options_key].ab_provider
+    return (value_of_fixture(request, name) or provider_of_target(request, name)) if name else provider
 
-    revision: Revision | None
-    model: str
-    provider: str
-    pairs: Pairs = field(default_factory=Pairs)
 
-    @classmethod
-    def start(cls, config: pytest.Config, options: Options) -> None:
-        """Begin a run; its revision is open, if it has one."""
-        config.stash[_ab_key] = cls(SharedByRun.of(config).revision, options.ab_model, options.ab_provider)
-        if not (config.option.collectonly or hasattr(config, "workerinput")):
-            config.pluginmanager.register(AbSummary(options), "chatprompt-ab-summary")
+def find_versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
+    item: EvalItem, case: EvalCase, provider: Provider, present: Exchange, masks: Masks, data: dict[str, Any]
+) -> tuple[Exchange, Exchange]:
+    """What a case sends, and its other version; `data` is what its snapshot would show of the first.
 
-    @classmethod
-    def of(cls, config: pytest.Config) -> AbRun:
-        """That of a run."""
-        return config.stash[_ab_key]
+    It skips a case whose request is the same, or cannot be compared.
+    """
+    __tracebackhide__ = True
+    try:
+        present = only_first(item.provider_name, present)
+        if item.config.stash[options_key].ab_revision is None:
+            return present, _sent_elsewhere(item, case, provider, present)
+        other = restored(item, item.snapshot_path, provider, present, masks, dump(data))
+    except (NotComparableError, PayloadError) as error:
+        skip_left_out(item, str(error))
+    return present, other
 
-    def other_provider(self, request: pytest.FixtureRequest, provider: Provider) -> Provider:
-        """What sends the other version of a case."""
-        __tracebackhide__ = True
-        if not self.provider:
-            return provider
-        return value_of_fixture(request, self.provider) or provider_of_target(request, self.provider)
 
-    def versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
-        self,
-        item: EvalItem,
-        case: EvalCase,
-        provider: Provider,
-        present: Exchange,
-        masks: Masks,
-        data: dict[str, Any],
-    ) -> tuple[Exchange, Exchange]:
-        """What a case sends, and its other version; `data` is what its snapshot would show of the first.
+def _sent_elsewhere(item: EvalItem, case: EvalCase, provider: Provider, present: Exchange) -> Exchange:
+    """What a case sends to the other model or provider."""
+    __tracebackhide__ = True
+    options = item.config.stash[options_key]
+    settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": options.ab_model}
+    if options.ab_provider:
+        settings = settings_for(options.ab_provider, case.settings or {})
+    request = present.request.model_copy(update={"settings": settings})
+    name = options.ab_provider or item.provider_name
+    other = only_first(name, show_request(item.config, provider, request, item.eval_api(is_read=False)))
+    # Another server may get the same.
+    if (other.sent[0].url, other.sent) == (present.sent[0].url, present.sent):
+        if options.ab_model and other.prepared is None:
+            raise NotComparableError(f"{name} sends the same, whatever model the settings name")
+        _skip(item, VersionsResult(is_same=True), f"it is sent to {options.ab_model or options.ab_provider} already")
+    return other
 
-        It skips a case whose request is the same, or cannot be compared.
-        """
-        __tracebackhide__ = True
-        try:
-            present = only_first(item.provider_name, present)
-            if self.revision is None:
-                return present, self._sent_elsewhere(item, case, provider, present)
-            other = self.restored(item, item.snapshot_path, provider, present, masks, dump(data))
-        except (NotComparableError, PayloadError) as error:
-            skip_left_out(item, str(error))
-        return present, other
 
-    def _sent_elsewhere(self, item: EvalItem, case: EvalCase, provider: Provider, present: Exchange) -> Exchange:
-        """What a case sends to the other model or provider."""
-        __tracebackhide__ = True
-        settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": self.model}
-        if self.provider:
-            settings = settings_for(self.provider, case.settings or {})
-        request = present.request.model_copy(update={"settings": settings})
-        name = self.provider or item.provider_name
-        other = only_first(name, show_request(item.config, provider, request, item.eval_api(is_read=False)))
-        # Another server may get the same.
-        if (other.sent[0].url, other.sent) == (present.sent[0].url, present.sent):
-            if self.model and other.prepared is None:
-                raise NotComparableError(f"{name} sends the same, whatever model the settings name")
-            _skip(item, VersionsResult(is_same=True), f"it is sent to {self.model or self.provider} already")
-        return other
-
-    def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
-        self, item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
-    ) -> Exchange:
-        """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
-        __tracebackhide__ = True
-        revision: Any = self.revision
-        name, stored = revision.name, revision.read(path)
-        if stored is None:
-            renamed_from = find_old_name(item, sent) if isinstance(item, EvalItem) else None
-            if renamed_from is not None:
-                _skip(item, VersionsResult(is_same=True), f"its request is as that of {renamed_from!r} at {name}")
-            raise NotComparableError(f"{name} has no snapshot of it")
-        try:
-            then, now = (list(requests_in(read_data(text)).values()) for text in (stored, sent))
-        except SnapshotFileError as error:
-            raise NotComparableError(f"its snapshot at {name} {error}") from None
-        if not then:
-            raise NotComparableError(f"its snapshot at {name} shows no request to an API")
-        old, new = map(request_part, (then[0], now[0]))
-        if repr(old) == repr(new):
-            if repr(then[1:]) != repr(now[1:]):
-                raise NotComparableError(f"its first request is as at {name}, and only that is compared")
-            _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-        if item.config.stash[options_key].keeps_results:
-            notes_of(item).differing[str(path)] = Comparison(path, stored, sent)
-        return restored_exchange(old, present, provider, masks, revision)
+def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
+    item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
+) -> Exchange:
+    """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
+    __tracebackhide__ = True
+    revision: Any = SharedByRun.of(item.config).revision
+    name, stored = revision.name, revision.read(path)
+    if stored is None:
+        renamed_from = find_old_name(item, sent) if isinstance(item, EvalItem) else None
+        if renamed_from is not None:
+            _skip(item, VersionsResult(is_same=True), f"its request is as that of {renamed_from!r} at {name}")
+        raise NotComparableError(f"{name} has no snapshot of it")
+    try:
+        then, now = (list(requests_in(read_data(text)).values()) for text in (stored, sent))
+    except SnapshotFileError as error:
+        raise NotComparableError(f"its snapshot at {name} {error}") from None
+    if not then:
+        raise NotComparableError(f"its snapshot at {name} shows no request to an API")
+    old, new = map(request_part, (then[0], now[0]))
+    if repr(old) == repr(new):
+        if repr(then[1:]) != repr(now[1:]):
+            raise NotComparableError(f"its first request is as at {name}, and only that is compared")
+        _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
+    if item.config.stash[options_key].keeps_results:
+        notes_of(item).differing[str(path)] = Comparison(path, stored, sent)
+    return restored_exchange(old, present, provider, masks, revision)
 
 
 def only_first(name: str, exchange: Exchange) -> Exchange:
@@ -154,34 +130,27 @@ def only_first(name: str, exchange: Exchange) -> Exchange:
 class AbSummary(CollectedResults):
     """Shows what a run found, and fails it if the answers are worse and the user wants that."""
 
-    def __init__(self, options: Options) -> None:
-        super().__init__()
-        self._options = options
-
-    @property
-    def _compared(self) -> Compared:
-        is_sequential = self._options.least_repeat is not None
-        return Compared.of(self.results.values(), self._options.ab or "", is_sequential=is_sequential)
+    def _compared(self, config: pytest.Config) -> Any:
+        return compared_versions(run_results(config, self.results.values()))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run whose answers are worse."""
-        is_worse = self._options.ab_fail_worse and self._compared.verdict == "worse"
-        if is_worse and session.exitstatus == pytest.ExitCode.OK:
+        fails = session.config.stash[options_key].ab_fail_worse and self._compared(session.config).verdict == "worse"
+        if fails and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show the table, and the verdict below it."""
-        compared = self._compared
+        compared = self._compared(terminalreporter.config)
         if not compared.cases:
             return
-        write_title(terminalreporter, "-", f"{' and '.join(compared.names)} compared")
         most = None if terminalreporter.verbosity > 0 else MOST_CASES
         rows = list(compared.table(most))
         table = table_lines(rows) if len(rows) > 1 else ()
-        for line in (*compared.preflight(most), *table, *compared.notes(most)):
-            write_line(terminalreporter, line)
+        lines = (*compared.preflight(most), *table, *compared.notes(most))
+        write_section(terminalreporter, f"{' and '.join(compared.names)} compared", lines)
         write_line(terminalreporter, compared.sentence(), bold=True)
 
 
@@ -212,7 +181,7 @@ class VersionsGrading(RepeatedGrading):
             self._take(number)
         if self._unsent and not self.answers:
             skip_left_out(self.item, self._unsent)
-        self._run.pairs += self._pairs()
+        self.item.config.stash[_pairs_key] = self._pairs_of_run()
 
     def get(self, number: int) -> LiveResponse:
         """See `Grading.get`; the end of the budget says nothing about a version."""
@@ -238,7 +207,7 @@ class VersionsGrading(RepeatedGrading):
     def sent_through(self) -> str:
         """See `Grading.sent_through`."""
         name = self.item.provider_name if isinstance(self.item, EvalItem) else OWN_CODE
-        return " and ".join(filter(None, (name, self._run.provider)))
+        return " and ".join(filter(None, (name, self._options.ab_provider)))
 
     def call_hook(self, response: ProviderResponse) -> None:
         """See `Grading.call_hook`: the hook is for cases."""
@@ -246,13 +215,16 @@ class VersionsGrading(RepeatedGrading):
             super().call_hook(response)
 
     @property
-    def _run(self) -> AbRun:
-        return AbRun.of(self.item.config)
+    def _options(self) -> Options:
+        return self.item.config.stash[options_key]
 
     def _is_certain(self) -> bool:
         pairs = self._pairs()
-        is_sure = not pairs.needs_more() or (self._run.pairs + pairs).has_evidence
+        is_sure = not pairs.needs_more() or self._pairs_of_run().has_evidence
         return is_sure and len(self.attempts) >= (self.sent.case.batch or 0)
+
+    def _pairs_of_run(self) -> Pairs:
+        return self.item.config.stash.get(_pairs_key, Pairs()) + self._pairs()
 
     def _pairs(self) -> Pairs:
         """How the pairs of answers so far ended; in which order is all the same to their evidence."""
@@ -260,21 +232,21 @@ class VersionsGrading(RepeatedGrading):
         return Pairs.of((outcomes[each], outcomes[each + 1]) for each in outcomes if each % 2 and each + 1 in outcomes)
 
     def _result(self) -> VersionsResult:
-        case, attempts = self.sent.case, sorted(self.attempts, key=lambda attempt: attempt.number)
+        case = self.sent.case
         results = [
-            _version_result(
+            VersionResult.of(
                 attempt.model_copy(update={"number": case.repeat_of(attempt.number)})
-                for attempt in attempts
+                for attempt in self.attempts
                 if case.version_of(attempt.number) is version
             )
             for version in case.versions
         ]
         # A revision is what was before; a model or a provider is what may come.
-        after, before = results if self._run.revision is not None else reversed(results)
+        after, before = results if self._options.ab_revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
         is_graded = isinstance(self.item, EvalItem) and (bool(hooks) or any(check.of == "answer" for check in checks))
-        shown = case.versions[-1].response
+        shown = case.versions[-1].exchange.response
         return VersionsResult(
             is_graded=is_graded,
             findings=tuple(finding.text for finding in shown.findings),
@@ -287,11 +259,3 @@ class VersionsGrading(RepeatedGrading):
         if self.attempts and not (self._unsent and not self.answers):
             notes_of(self.item).versions = self._result()
         Grading._note(self)
-
-
-def _version_result(attempts: Iterable[AttemptResult]) -> VersionResult:
-    numbered = tuple(attempts)
-    outcomes = [attempt.outcome for attempt in numbered]
-    passed, answers = outcomes.count("passed"), len(outcomes) - outcomes.count("error")
-    low, high = wilson_interval(passed, answers)
-    return VersionResult(passed=passed, answers=answers, interval=(round(low, 4), round(high, 4)), attempts=numbered)

@@ -24,6 +24,7 @@ from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import measure, snapshot_data
 from pytest_chatprompt.text.files import NamedFileError
+from pytest_chatprompt.wording import count
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -91,10 +92,9 @@ class CaseChecks:
         if response.is_awaited:
             self._grade(response, votes)
         elif number:
-            nouns = "1 check was" if number == 1 else f"{number} checks were"
-            self.item.warn(
-                EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
-            )
+            checks = count(number, "check was", "checks were")
+            text = f"{checks} not graded: {self.item.provider_name} does not wait for an answer"
+            self.item.warn(EvalFileWarning(text))
 
     def _grade(self, subject: ProviderResponse | SentData, votes: Iterable[JudgeVote] = ()) -> None:
         of, votes = "request" if isinstance(subject, SentData) else "answer", iter(votes)

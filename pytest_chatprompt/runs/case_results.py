@@ -29,7 +29,6 @@ from pytest_chatprompt.runs.item import (
     Notes,
     notes_of,
     set_properties,
-    take_notes,
 )
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.shared import SharedByRun
@@ -59,14 +58,10 @@ _TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoni
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
 
-def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
-    """Put the record of a test into its report, if it is needed."""
-    is_told = report.failed or item.config.stash[options_key].keeps_results
-    capture = OwnCodeCapture.of(item)
-    answers = [] if capture is None else capture.answers()
-    notes = take_notes(item)
-    if not (is_told or notes.answer or notes.versions or answers):
-        return
+def add_result(
+    item: pytest.Item, report: pytest.TestReport, redactor: Redactor, notes: Notes, answers: list[ModelAnswer]
+) -> None:
+    """Put the record of a test into its report; `answers` are those to an ordinary test."""
     result = _case_result(item, report, notes, answers)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(report, snapshot):

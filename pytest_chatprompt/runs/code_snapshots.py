@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +16,7 @@ from pytest_chatprompt.options import options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import EvalItem, note_use, notes_of
 from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
+from pytest_chatprompt.wording import grouped
 
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult, SnapshotAssertion
@@ -42,7 +43,7 @@ class SnapshotStems:
     def __init__(self, session: pytest.Session) -> None:
         names = {(item.path, test_name(item)) for item in session.items}
         self._tests = Counter((path, normalized_name(name)) for path, name in names)
-        self._stems: dict[Path, defaultdict[str, set[str]]] = {}
+        self._stems: dict[Path, dict[str, list[str]]] = {}
 
     @classmethod
     def of(cls, session: pytest.Session) -> SnapshotStems:
@@ -62,14 +63,13 @@ class SnapshotStems:
             return unique
         # A run of this test alone does not know the others, but their files are there.
         stems = self._stems_in(snapshot_folder(item))
-        return unique if unique in stems[normalized_name(unique)] or stems[normalized_name(stem)] - {stem} else stem
+        others = {*stems.get(normalized_name(stem), ())} - {stem}
+        return unique if others or unique in stems.get(normalized_name(unique), ()) else stem
 
-    def _stems_in(self, folder: Path) -> defaultdict[str, set[str]]:
+    def _stems_in(self, folder: Path) -> dict[str, list[str]]:
         """The stems of the files of a folder, when it was first asked for, by what some file systems take for one."""
         if folder not in self._stems:
-            stems = self._stems[folder] = defaultdict(set)
-            for path in folder.glob("*.yaml"):
-                stems[normalized_name(path.stem)].add(path.stem)
+            self._stems[folder] = grouped((normalized_name(path.stem), path.stem) for path in folder.glob("*.yaml"))
         return self._stems[folder]
 
 

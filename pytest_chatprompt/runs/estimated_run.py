@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
-from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
+from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import total
@@ -95,7 +95,7 @@ class EstimatedRun:
             missing = [number for number in case.numbers[first :: len(case.versions)] if number not in recorded]
             if missing:
                 other = self.config.stash[options_key].ab_provider if first else ""
-                self._estimates[other or item.provider_name] += [estimate_cost(version)] * len(missing)
+                self._estimates[other or item.provider_name] += [estimate_cost(version.exchange)] * len(missing)
         if case.judging is None:
             return
         # Most runs have no judge.
@@ -109,10 +109,9 @@ class EstimatedRun:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider, and what the numbers mean."""
-        write_title(terminalreporter, "-", "estimated cost of the live run")
         rows = [_row(provider, estimates) for provider, estimates in sorted(self._estimates.items())]
-        for line in (*table_lines([_HEAD, *rows, _row("total", self._all())]), *self._notes()):
-            write_line(terminalreporter, line)
+        lines = (*table_lines([_HEAD, *rows, _row("total", self._all())]), *self._notes())
+        write_section(terminalreporter, "estimated cost of the live run", lines)
 
     def _all(self) -> list[CostEstimate]:
         return [estimate for estimates in self._estimates.values() for estimate in estimates]

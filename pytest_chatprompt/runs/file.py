@@ -5,7 +5,6 @@ So fixtures, marks, selection, reruns, xdist and reports work as they do for any
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +24,7 @@ from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalIt
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.text.files import TARGETS, find_agentv_file
-from pytest_chatprompt.wording import shown_path, visible_line
+from pytest_chatprompt.wording import grouped, shown_path, visible_line
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -115,7 +114,7 @@ class EvalFile(pytest.Module):
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
         names = {item.provider_name for item in items}
-        is_known = {name: self._has_fixture(self.provider_fixture(name)) for name in names}
+        is_known = {name: bool(self._definitions(self.provider_fixture(name))) for name in names}
         self.plain_providers = frozenset(filter(self._has_only_built_in, names))
         self.unresolved = frozenset(item.nodeid for item in items if not is_known[item.provider_name])
         self.stems = tuple(stems.values())
@@ -144,7 +143,7 @@ class EvalFile(pytest.Module):
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
-        if not self._has_fixture(f"{name}_provider"):
+        if not self._definitions(f"{name}_provider"):
             from pytest_chatprompt.runs.named_providers import Targets  # noqa: PLC0415 - few projects have targets
 
             # Each case that asks for an invalid one reports it.
@@ -152,9 +151,6 @@ class EvalFile(pytest.Module):
                 target = Targets.of(self.config).find(name, self.path.parent)
                 name = name if target is None else target.provider
         return f"{name}_provider"
-
-    def _has_fixture(self, name: str) -> bool:
-        return bool(self._definitions(name))
 
     def _has_only_built_in(self, name: str) -> bool:
         definitions = self._definitions(f"{name}_provider")
@@ -172,9 +168,7 @@ class EvalFile(pytest.Module):
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
         folder, by_stem = self.path.parent, self._shared.files_by_stem
         if folder not in by_stem:
-            by_stem[folder] = defaultdict(list)
-            for path in sorted(folder.iterdir()):
-                by_stem[folder][normalized_name(path.stem)].append(path)
+            by_stem[folder] = grouped((normalized_name(path.stem), path) for path in sorted(folder.iterdir()))
         others = [
             path.name
             for path in by_stem[folder][normalized_name(self.path.stem)]

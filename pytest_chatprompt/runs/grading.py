@@ -101,7 +101,8 @@ class Grading:
         if not self.answers:
             with closing(self.sent.arriving(lambda: bool(self.answers))) as numbers:
                 response = self.get(next(numbers)).response
-            self._record()
+            # It is paid for, whatever becomes of this run.
+            record_answers(self.sent, self.redactor)
             unusable = find_unusable(response) if response.is_awaited else None
             if unusable is not None:
                 raise unusable
@@ -155,8 +156,4 @@ class Grading:
             unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
             add_replayed(item, case.place.path, *recordings, unused=unused)
         add_judge_usage(item, [vote for votes in self.votes.values() for vote in votes])
-        self._record()
-
-    def _record(self) -> None:
-        """Keep the answers so far for later runs: they are paid for, whatever becomes of this one."""
         record_answers(self.sent, self.redactor)

@@ -243,7 +243,7 @@ class LiveRun:
         if reason is not None:
             notes_of(item).not_sent_ahead = reason if self.pool.concurrency > 1 else None
             return False
-        providers = [each for each in (case.provider, case.other_provider) if isinstance(each, ChatProvider)]
+        providers = [each.provider for each in case.versions if isinstance(each.provider, ChatProvider)]
         if providers:
             names = [name for provider in providers for name in provider.placeholders()]
             case = replace(case, variables={name: os.environ.get(name, "") for name in names})

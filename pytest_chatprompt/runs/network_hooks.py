@@ -113,13 +113,12 @@ class NetworkHooks:
         """List what was tried, below the tests that left it behind."""
         if not self.late:
             return
-        from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+        from pytest_chatprompt.reports.terminal import write_section  # noqa: PLC0415
 
-        write_title(terminalreporter, "-", "network access after the end of a test")
-        for node_id, attempt in self.late:
-            who = f"{node_id}: what it started" if node_id else "between tests: something"
-            write_line(terminalreporter, f"{who} tried to {attempt}")
-        write_line(
-            terminalreporter,
-            "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope.",
-        )
+        lines = [
+            f"{f'{node_id}: what it started' if node_id else 'between tests: something'} tried to {attempt}"
+            for node_id, attempt in self.late
+        ]
+        advice = "End what a test starts before the test ends, or start it in a fixture of a wider scope."
+        title = "network access after the end of a test"
+        write_section(terminalreporter, title, [*lines, f"It was blocked. {advice}"])

@@ -161,17 +161,16 @@ class ReportHooks:
         is_last = report.when == "call" or (has_notes(item) and notes_of(item).versions is not None)
         if not (report.failed or (is_last and (notes_all or has_notes(item)))):
             return
-        notes, is_told = notes_of(item), report.failed or options.keeps_results
-        if isinstance(item, EvalItem) and not (is_told or notes.answer or notes.versions):
-            # Of a case that passes, JUnit's XML alone shows what its checks said.
-            checks = take_notes(item).checks
-            if checks is not None:
-                set_properties(item, report, [(CHECK_PROPERTY, check.sentence) for check in checks.graded])
-            return
-        # Most tests pass, and no report shows what they sent.
-        from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
+        notes, capture = take_notes(item), OwnCodeCapture.of(item)
+        answers = [] if capture is None else capture.answers()
+        if report.failed or options.keeps_results or notes.answer or notes.versions or answers:
+            # Most tests pass, and no report shows what they sent.
+            from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
-        add_result(item, report, self.redactor)
+            add_result(item, report, self.redactor, notes, answers)
+        elif notes.checks is not None:
+            # Of a case that passes, JUnit's XML alone shows what its checks said.
+            set_properties(item, report, [(CHECK_PROPERTY, check.sentence) for check in notes.checks.graded])
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.cases.case import EvalCase
-    from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
+    from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, Version
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.conversion import SentFiles
     from pytest_chatprompt.prompt.request import ProviderRequest
@@ -70,7 +70,6 @@ class CaseRun:
     Args:
         judging: what a judge is asked about the answer.
         other: the other version of what it sends, in a run that compares two.
-        other_provider: what sends that.
     """
 
     request: pytest.FixtureRequest
@@ -85,8 +84,7 @@ class CaseRun:
     exchange: Exchange = field(init=False)
     checks: CaseChecks | None = None
     judging: Judging | None = None
-    other: Exchange | None = None
-    other_provider: Provider | None = None
+    other: Version | None = None
     masks: Masks = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,7 +149,8 @@ class CaseRun:
             item.warn(finding.to_warning())
         judge = () if self.judging is None else self.judging.previews
         data = self.masks.apply(snapshot_data(self.exchange, item.provider_name, item.config.rootpath, judge))
-        self._refuse_secrets(data)
+        self._know_keys(self.provider, None if self.judging is None else self.judging.judge)
+        refuse_secret(self.api.redactor, data, f"what is sent to {item.provider_name} holds")
         if self.options.keeps_results:
             notes = notes_of(item)
             notes.exchange, notes.data, notes.files = self.exchange, data, self.files()
@@ -166,16 +165,15 @@ class CaseRun:
     def _find_other(self, data: dict[str, Any]) -> None:
         """Find the other version of what is sent. What no revision is compared with is what the snapshot says."""
         __tracebackhide__ = True
-        from pytest_chatprompt.runs.ab_run import AbRun  # noqa: PLC0415
+        from pytest_chatprompt.live.answers import Version  # noqa: PLC0415
+        from pytest_chatprompt.runs.ab_run import find_other_provider, find_versions  # noqa: PLC0415
 
-        ab_run = AbRun.of(self.item.config)
-        if ab_run.revision is None:
+        if self.options.ab_revision is None:
             self._assert_equal(data)
-        self.other_provider = ab_run.other_provider(self.request, self.provider)
-        self._know_keys(self.other_provider)
-        self.exchange, self.other = ab_run.versions(
-            self.item, self.case, self.other_provider, self.exchange, self.masks, data
-        )
+        provider = find_other_provider(self.request, self.provider)
+        self._know_keys(provider)
+        self.exchange, other = find_versions(self.item, self.case, provider, self.exchange, self.masks, data)
+        self.other = Version(provider, other)
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True
@@ -214,11 +212,6 @@ class CaseRun:
             attachments = read_attachments(case_in_test(self.case, find_running_test()), reader)
             return sent_files(attachments, self.exchange.request.chat_prompt or ())
         return {}
-
-    def _refuse_secrets(self, data: object) -> None:
-        __tracebackhide__ = True
-        self._know_keys(self.provider, None if self.judging is None else self.judging.judge)
-        refuse_secret(self.api.redactor, data, f"what is sent to {self.item.provider_name} holds")
 
     def _know_keys(self, *providers: Provider | None) -> None:
         """Let no snapshot and no report hold the keys of some providers."""
@@ -289,11 +282,11 @@ class CaseRun:
 
     def _live_case(self) -> LiveCase:
         """What a live run sends."""
-        from pytest_chatprompt.live.answers import LiveCase  # noqa: PLC0415
+        from pytest_chatprompt.live.answers import LiveCase, Version  # noqa: PLC0415
         from pytest_chatprompt.runs.recordings import recording_place  # noqa: PLC0415
 
         place = recording_place(self.item, self.item.snapshot_folder, self.item.snapshot_stem, self.masks)
         # Of two versions all are needed, or as many as may decide.
         batch = None if self.other is None else 2 * (self.options.least_repeat or self.repeat)
-        case = LiveCase(self.provider, self.exchange, place, self.repeat, self.judging)
-        return replace(case, other=self.other, other_provider=self.other_provider, batch=batch)
+        versions = (Version(self.provider, self.exchange), *filter(None, (self.other,)))
+        return LiveCase(versions, place, self.repeat, self.judging, batch=batch)

@@ -29,7 +29,7 @@ _OURS: Final = ("pytest_chatprompt.", "syrupy")
 
 def why_in_its_test(request: pytest.FixtureRequest, case: LiveCase, api: EvalAPI) -> str | None:
     """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then."""
-    provider, judging, compared = case.provider, case.judging, case.compared
+    (provider, compared), judging = case.versions[0], case.judging
     if isinstance(provider, AgentProvider):
         # In the thread where Ctrl-C arrives.
         return "agents run one after the other"

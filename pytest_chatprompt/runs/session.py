@@ -7,7 +7,6 @@ for none of its hooks.
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
 from collections.abc import Generator
 from typing import Any, Final, Self
 
@@ -21,7 +20,7 @@ from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.wording import count, grouped
 
 _MARK: Final = ": PayloadWarning: "
 _MAX_LOCATIONS: Final = 3
@@ -125,12 +124,9 @@ def _merge_warnings(config: pytest.Config) -> None:
     # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else reporter.stats.get("warnings", [])
-    groups: dict[str, list[Any]] = defaultdict(list)
-    for report in reports:
-        _, mark, rest = report.message.partition(_MARK)
-        if mark:
-            # Below the text stands the line of the file.
-            groups[rest.partition("\n")[0]].append(report)
+    told = ((report.message.partition(_MARK), report) for report in reports)
+    # Below the text stands the line of the file.
+    groups = grouped((text.partition("\n")[0], report) for (_, mark, text), report in told if mark)
     merged = {id(report) for group in groups.values() for report in group[1:]}
     reports[:] = [report for report in reports if id(report) not in merged]
     for first, *others in groups.values():

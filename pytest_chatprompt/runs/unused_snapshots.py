@@ -35,7 +35,7 @@ from pytest_chatprompt.snapshots.unused import (
     unused_snapshots,
     written_files,
 )
-from pytest_chatprompt.wording import count, shown_path
+from pytest_chatprompt.wording import count, grouped, shown_path
 
 _REMOVE: Final = "--chatprompt-remove-unused"
 
@@ -131,9 +131,8 @@ class UnusedSnapshots:
         modules = {item.path for item in selected - cases}
         # Where the command line names a test, pytest looks into no other class.
         modules -= {node.path for node in tests if not isinstance(node, pytest.Item)}
-        for test in tests:
-            if isinstance(test, pytest.Item) and test.path in modules:
-                self._tests.setdefault(test.path, []).append(test)
+        items = (node for node in tests if isinstance(node, pytest.Item))
+        self._tests = grouped((test.path, test) for test in items if test.path in modules)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
@@ -281,7 +280,7 @@ class UnusedSnapshots:
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
-            replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
+            replies = count(pruned, "recorded reply", "recorded replies")
             self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
         self._lines += [f"{shown_path(path, root)} {reason}" for path, reason in self._refused.items()]
         return {path: unused[path] for path in removal.left}
@@ -340,11 +339,9 @@ class UnusedSnapshots:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report which snapshots are unused, or were removed."""
         if self._lines:
-            from pytest_chatprompt.reports.terminal import write_line, write_title  # noqa: PLC0415
+            from pytest_chatprompt.reports.terminal import write_section  # noqa: PLC0415
 
-            write_title(terminalreporter, "-", "eval snapshots")
-            for line in self._lines:
-                write_line(terminalreporter, line)
+            write_section(terminalreporter, "eval snapshots", self._lines)
 
     def _keep_for_reports(self) -> None:
         """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""

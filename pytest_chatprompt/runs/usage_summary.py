@@ -20,9 +20,9 @@ import pytest
 from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
+from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import note_use, notes_of
-from pytest_chatprompt.wording import count, dollars
+from pytest_chatprompt.wording import count, dollars, grouped
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
@@ -162,18 +162,13 @@ class UsageSummary:
         head, *rows = self._table()
         lines = [*(table_lines([head, *rows]) if rows else ()), *self._notes(terminalreporter.config)]
         if lines:
-            write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
-        for line in lines:
-            write_line(terminalreporter, line)
+            write_section(terminalreporter, "usage of the live run" if self.is_live else "recorded replies", lines)
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
         yield from config.stash.get(run_notes_key, ())
-        reasons: dict[str, set[str]] = defaultdict(set)
-        for test in self._tests:
-            if "not_sent_ahead" in test:
-                reasons[test["not_sent_ahead"]].add(test["nodeid"])
-        for reason, node_ids in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
+        told = {(test["not_sent_ahead"], test["nodeid"]): None for test in self._tests if "not_sent_ahead" in test}
+        for reason, node_ids in sorted(grouped(told).items(), key=lambda entry: -len(entry[1])):
             # One case alone does not make a run slow.
             if len(node_ids) > 1:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
@@ -190,11 +185,11 @@ class UsageSummary:
         replayed, sent, unused = map(self._total, ("replayed", "sent", "unused_recorded"))
         if replayed or (sent and self.replays):
             saved = f"{self._total('saved_input_tokens')} input and {self._total('saved_output_tokens')} output tokens"
-            also = f", {_count(sent, 'request was', 'requests were')} sent" if self.is_live else ""
-            yield f"{_count(replayed, 'reply was', 'replies were')} replayed, which saved {saved}{also}."
+            also = f", {count(sent, 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{count(replayed, 'reply was', 'replies were')} replayed, which saved {saved}{also}."
         if unused > pruned:
             yield (
-                f"{_count(unused, 'recorded reply', 'recorded replies')} that no request asked for, in "
+                f"{count(unused, 'recorded reply', 'recorded replies')} that no request asked for, in "
                 f"{self._some('unused_recorded')}; to remove what a run of all tests does not need: "
                 "pytest --chatprompt-replay --chatprompt-remove-unused"
             )
@@ -257,10 +252,6 @@ def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
     """The numbers of all answers; a case that was sent several times has a list of them."""
     values = (case.get(key) for case in cases)
     return list(itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
-
-
-def _count(number: int, noun: str, nouns: str) -> str:
-    return f"{number} {noun if number == 1 else nouns}"
 
 
 def total(numbers: Sequence[Any], show: Callable[[Any], str]) -> str:

@@ -290,10 +290,6 @@ class EvalSnapshot(SnapshotAssertion):
         """Whether the last comparison has failed."""
         return self.num_executions > 0 and not self.last_result.success
 
-    def failed_comparison(self) -> Comparison | None:
-        """The last comparison, if it has failed because of what is sent."""
-        return self._failed if self.has_failed else None
-
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""
         lines = self.describe_failure(diff_mode=diff_mode)
@@ -312,7 +308,7 @@ class EvalSnapshot(SnapshotAssertion):
         elif result.exception is not None:
             lines = super().get_assert_diff(diff_mode=diff_mode)
         else:
-            comparison: Any = self.failed_comparison()
+            comparison: Any = self._failed
             shows_diff = diff_mode == DiffMode.DETAILED
             lines = comparison.lines(path, self.context.describe_command(), shows_diff=shows_diff)
         return [visible_line(line) for line in lines]

@@ -20,7 +20,7 @@ from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
 from pytest_chatprompt.snapshots.stored import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.story import parting_hint
-from pytest_chatprompt.wording import data_place
+from pytest_chatprompt.wording import data_place, first_lines
 
 # The line of a transcript on which a turn begins, and what follows on it.
 _MARKER: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:")
@@ -423,9 +423,7 @@ def diff_snapshots(stored: str, sent: str) -> str:
 def diff_text(difference: Difference) -> str:
     """Write a difference as text, each hunk under its path in the data; `""` where nothing differs."""
     diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@".replace("  ", " "), *hunk.lines)]
-    if len(diff) > _MAX_DIFF_LINES:
-        diff[_MAX_DIFF_LINES:] = [f"... and {len(diff) - _MAX_DIFF_LINES} more lines"]
-    return "\n".join(diff)
+    return "\n".join(first_lines(diff, _MAX_DIFF_LINES, "... and {} more lines"))
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -195,7 +196,8 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def remove_snapshot(path: Path) -> None:
-    """Delete a snapshot, which may be gone already, and its folder if it is empty then."""
+    """Delete a snapshot, which may be gone already, and its folder if it is empty then and can be removed."""
     path.unlink(missing_ok=True)
-    if path.parent.is_dir() and not any(path.parent.iterdir()):
+    # An empty folder that stays is nothing to git.
+    with suppress(OSError):
         path.parent.rmdir()

@@ -113,17 +113,10 @@ def _reason(error: Exception) -> str:
 
 def nearest_request(missing: RecordedRequest, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
     """The recorded request that is the most like another one; `None` if no body is recorded."""
-    text = _request_text(missing)
     known = [exchange.request for exchange in recorded if exchange.request.has_body]
-    return max(known, key=lambda request: _similarity(text, _request_text(request)), default=None)
-
-
-def _request_text(request: RecordedRequest) -> list[str]:
-    return json.dumps(request.as_data(), indent=0, sort_keys=True).splitlines()
-
-
-def _similarity(one: list[str], other: list[str]) -> float:
-    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
+    texts = [json.dumps(each.as_data(), indent=0, sort_keys=True).splitlines() for each in (missing, *known)]
+    ratios = (difflib.SequenceMatcher(None, texts[0], other, autojunk=False).ratio() for other in texts[1:])
+    return max(zip(ratios, known, strict=True), key=lambda each: each[0], default=(0.0, None))[1]
 
 
 # What a recorded answer of an agent belongs to, as in `snapshot_data.payload_data`.

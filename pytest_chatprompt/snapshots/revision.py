@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_chatprompt.snapshots.files import snapshot_text
+from pytest_chatprompt.wording import grouped
 
 # Git sets these for its hooks; they name a repository and its files, and override the folder.
 _VARIABLES_OF_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
@@ -70,14 +71,10 @@ class Revision:
     @cached_property
     def _names_by_size(self) -> dict[int, list[str]]:
         """The ids of the contents of its files, by their sizes."""
-        names: dict[int, list[str]] = {}
         listed = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top) or ""
-        for entry in filter(None, listed.split("\0")):
-            _, _, name, size = entry.partition("\t")[0].split()
-            # A submodule has none.
-            if size.isdecimal():
-                names.setdefault(int(size), []).append(name)
-        return names
+        entries = (entry.partition("\t")[0].split() for entry in filter(None, listed.split("\0")))
+        # A submodule has no size.
+        return grouped((int(size), name) for _, _, name, size in entries if size.isdecimal())
 
     def yaml_files(self, folder: Path) -> list[Path]:
         """The YAML files that a folder has in the revision, sorted; none if it has no such folder."""

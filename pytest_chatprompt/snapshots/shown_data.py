@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
+from pytest_chatprompt.capture.secrets.redaction import map_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -63,24 +64,21 @@ def measure(
 
 def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:
     data: dict[str, Any] = {"provider": provider_name}
+    question = {"question": exchange.request.question}
     if exchange.invocation is not None:
         from pytest_chatprompt.providers.agents.base import left_out  # noqa: PLC0415
 
-        data |= {"question": exchange.request.question, **_invocation_data(exchange.invocation, root)}
-        data |= _requests_of_agent(exchange, root)
+        data |= question | _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
         return data | _adjustments((*exchange.request.question_adjustments, *left_out(exchange.request)))
     match exchange.sent:
         case []:
-            prompt = exchange.request.chat_prompt or ()
-            data["question"] = exchange.request.question
-            data["messages"] = [message.as_dict() for message in prompt]
+            data |= question | {"messages": [message.as_dict() for message in exchange.request.chat_prompt or ()]}
         case [sent]:
             shown = sent.as_data()
             body = shown.pop("request")
-            data |= {**shown, "question": exchange.request.question, "request": body}
+            data |= shown | question | {"request": body}
         case requests:
-            data["question"] = exchange.request.question
-            data["requests"] = [sent.as_data() for sent in requests]
+            data |= question | {"requests": [sent.as_data() for sent in requests]}
     return data | _adjustments((*exchange.request.adjustments, *exchange.response.adjustments))
 
 
@@ -104,17 +102,10 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
     # Not followed by more of a name: `/project` is not the folder of `/project-2`.
     root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")
 
-    def portable(data: Any) -> Any:
-        match data:
-            case str():
-                return root_pattern.sub("{rootdir}", portable_text(data, root))
-            case dict():
-                return {portable(key): portable(value) for key, value in data.items()}
-            case list():
-                return [portable(item) for item in data]
-        return data
+    def portable(text: str) -> str:
+        return root_pattern.sub("{rootdir}", portable_text(text, root))
 
-    return {"requests": [sent.as_data() | {"request": portable(sent.body)} for sent in exchange.sent]}
+    return {"requests": [sent.as_data() | {"request": map_texts(sent.body, portable)} for sent in exchange.sent]}
 
 
 def asserted_data(value: Any, root: Path) -> Any:

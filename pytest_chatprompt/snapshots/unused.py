@@ -170,19 +170,11 @@ def remove_unused(
             removal.refuse(path, "moved", error)
     for path in (*gone, *(old for old, _ in removal.moved)):
         try:
-            _remove(path)
+            remove_snapshot(path)
         except OSError as error:
             removal.refuse(path, "removed", error)
     removal.removed = [path for path in gone if path not in removal.refused]
     return removal
-
-
-def _remove(path: Path) -> None:
-    """Delete a file, which may be gone already, and its folder if it is empty then and can be removed."""
-    path.unlink(missing_ok=True)
-    # An empty folder that stays is nothing to git.
-    with suppress(OSError):
-        remove_snapshot(path)
 
 
 def _recordings_by_hash(
@@ -233,7 +225,7 @@ def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redac
 
     kept = list(filter(take, exchanges))
     if not kept and exchanges:
-        _remove(path)
+        remove_snapshot(path)
     elif len(kept) < len(exchanges):
         save_recording(path, kept, redactor)
     return len(exchanges) - len(kept)
