@@ -137,11 +137,16 @@ def _read_file(name: str, api_name: str | None, folder: Path, reader: FileReader
     body = parse_definition_file(text, shown_path(path, reader.root), "request", _File)
     url, notes = "", []
     # What a proxy logs, and a snapshot, have it within.
-    for key in (key for key in ("request", "body") if key in body):
+    for key in (key for key in ("requests", "request", "body") if key in body):
         url = next((str(body[each]) for each in ("url", "endpoint", "path") if each in body), url)
         headers = ((name.encode(), str(value).encode()) for name, value in as_mapping(body.get("headers")).items())
         notes += [f"header {header} left out" for header in model_headers(headers)]
         body = _parsed(body[key])
+        if key == "requests" and isinstance(body, list):
+            if len(body) != 1:
+                text = f"it has {len(body)} requests, and a case sends one; copy that one to a file of its own"
+                raise ValueError(text)
+            (body,) = body
         if not isinstance(body, Mapping):
             raise ValueError(f"its {key!r} is not the body of a request to a model")
     if any(isinstance(value, str) and described_size(value.lstrip("\\")) for _, _, value in _leaves(body)):
@@ -316,7 +321,10 @@ def _less(request: ProviderRequest, error: PayloadError, captured_settings: Coll
             prompt = list(request.chat_prompt or ())
             index = next(index for index, each in enumerate(prompt) if each.number == number + 1)
             parts = content_parts(prompt[index].content)
-            left = (each for each in parts if getattr(each, "place", None) != (number + 1, part + 1))
-            prompt[index] = replace(prompt[index], content=tuple(left))
-            return {"chat_prompt": tuple(prompt)}
+            left = tuple(each for each in parts if getattr(each, "place", None) != (number + 1, part + 1))
+            # What a tool gave stays as the answer to its call.
+            message = replace(prompt[index], content=left)
+            prompt[index : index + 1] = [message] if left or message.tool_calls or message.tool_call_id else []
+            if prompt:
+                return {"chat_prompt": tuple(prompt)}
     raise error

@@ -172,6 +172,16 @@ def tool_names(pattern: str, allowed: str) -> RuleFunction:
     return find
 
 
+@told("{vendor} refuses a second tool {name!r}; rename one of them")
+def tool_names_used_twice(request: PreflightInput) -> Iterator[Found]:
+    """Tools with the name of an earlier one, such as those of two MCP servers."""
+    seen: set[str] = set()
+    for index, name in _names(request):
+        if name in seen:
+            yield ("tools", index), {"name": name}
+        seen.add(name)
+
+
 @told("{vendor} refuses a tool_choice {why}")
 def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""

@@ -56,7 +56,7 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
 def read_mcp_server(  # noqa: PLR0913 - how a server is reached
     server: Any = None,
     *,
-    command: Sequence[str] | None = None,
+    command: Sequence[str | Path] | None = None,
     url: str | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
@@ -112,13 +112,16 @@ def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_seconds: float) -> dict[str, Any]:
+def _read_command(
+    command: Sequence[str | Path], env: Mapping[str, str], cwd: Path, timeout_seconds: float
+) -> dict[str, Any]:
     __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
     if isinstance(command, str) or not command:
         raise TypeError("mcp_tools: command must be a list of the executable and its arguments")
-    name = f"the MCP server {shlex.join(command)}"
+    argv = [*map(str, command)]
+    name = f"the MCP server {shlex.join(argv)}"
     # By this variable the guard of an offline run lets it start.
     own = {"PYTEST_CHATPROMPT_MCP": token_hex(8)}
     environ = {**get_default_environment(), **env, **own}
@@ -126,7 +129,7 @@ def _read_command(command: Sequence[str], env: Mapping[str, str], cwd: Path, tim
         streams = (subprocess.PIPE, subprocess.PIPE, stderr)
         try:
             process: Any = stack.enter_context(
-                started(command, cwd, environ, streams, hint="pass another command to mcp_tools")
+                started(argv, cwd, environ, streams, hint="pass another command to mcp_tools")
             )
         except AgentError as error:
             raise MCPServerError(str(error)) from None
@@ -150,11 +153,13 @@ def _read_url(
     url: str, headers: Mapping[str, str], allowed_hosts: Collection[str] | None, timeout_seconds: float
 ) -> dict[str, Any]:
     __tracebackhide__ = True
-    host = urlsplit(url).hostname or ""
+    host = urlsplit(url).hostname
+    if host is None:
+        raise MCPServerError(f"the MCP server at {url}: a URL begins with http:// or https://")
     is_near = is_loopback(host)
     if not is_near and allowed_hosts is not None and host not in allowed_hosts:
         raise MCPServerError(
-            f"the MCP server at {host or url} is not asked: this is an offline run; "
+            f"the MCP server at {host} is not asked: this is an offline run; "
             "the ini value chatprompt_allowed_hosts names hosts that may be reached"
         )
 
@@ -205,7 +210,7 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
             error = error.exceptions[0]
         if isinstance(error, EOFError):
             raise error from None
-        reason = f": {error or type(error).__name__}"
+        reason = f": {str(error) or type(error).__name__}"
         if isinstance(error, TimeoutError):
             reason = f" did not answer within {timeout_seconds:g} s"
         elif isinstance(error, ValidationError):
@@ -268,12 +273,22 @@ async def _entries(client: Client, kind: str) -> AsyncIterator[dict[str, Any]]:
             return
 
 
+def _message(line: bytes) -> Any:
+    from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415
+
+    try:
+        return jsonrpc_message_adapter.validate_json(line)
+    except ValueError:
+        text = cut(visible_line(line.decode(errors="replace").rstrip()), _SHOWN_CHARACTERS)
+        problem = f"it printed to its standard output what is no message: {text!r}; let it print to standard error"
+        raise MCPServerError(problem) from None
+
+
 @asynccontextmanager
 async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
     """The transport to a program: one message in each line of its standard input and output."""
     import anyio  # noqa: PLC0415
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
-    from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415
 
     lines = asyncio.StreamReader(limit=MAX_OUTPUT_BYTES)
     loop = asyncio.get_running_loop()
@@ -282,15 +297,15 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
     to_send, outgoing = anyio.create_memory_object_stream[Any](0)
 
     async def read() -> None:
-        async for line in lines:
-            try:
-                message = jsonrpc_message_adapter.validate_json(line)
-            except ValueError:
-                text = cut(visible_line(line.decode(errors="replace").rstrip()), _SHOWN_CHARACTERS)
-                raise MCPServerError(
-                    f"it printed to its standard output what is no message: {text!r}; let it print to standard error"
-                ) from None
-            await incoming.send(SessionMessage(message))
+        try:
+            async for line in lines:
+                await incoming.send(SessionMessage(_message(line)))
+        except anyio.BrokenResourceError:
+            # All lists are read, and it goes on.
+            return
+        except ValueError:
+            problem = f"it printed {MAX_OUTPUT_BYTES:,} bytes to its standard output without the end of a line"
+            raise MCPServerError(problem) from None
         raise EOFError
 
     async def write() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -222,8 +223,9 @@ class _EvalFileLoader:
         pattern = str(case.request)
         before, after = pattern.removeprefix("/").partition("*")[0], pattern.rpartition("*")[2]
         folder = self.root if pattern.startswith("/") else self.path.parent
-        # `Path.glob` finds hidden files too.
-        files = sorted(glob(pattern.removeprefix("/"), root_dir=folder, recursive=True))  # noqa: PTH207
+        # `Path.glob` finds hidden files too. Nothing but a star stands for others.
+        escaped = re.sub(r"[?[]", r"[\g<0>]", pattern.removeprefix("/"))
+        files = sorted(glob(escaped, root_dir=folder, recursive=True))  # noqa: PTH207
         rows = []
         for file in (each.replace("\\", "/") for each in files):
             stars = file[len(before) : len(file) - len(after)]

@@ -24,6 +24,9 @@ def _require_number(value: object) -> object:
 # A finite `int` or `float` from 0 on.
 NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0, allow_inf_nan=False)]
 
+# Arguments of a command line: a text would be taken for the list of its characters.
+Arguments = list[str] | tuple[str, ...]
+
 # These settings hold secrets: an error shows the type of their value and never the value.
 _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
 

@@ -255,6 +255,13 @@ def test_files_in_folders_are_named_by_their_paths(run: Run) -> None:
     run().stdout.fnmatch_lines(["1 eval snapshot unused: *", "  __snapshots__/a.eval/traffic?openai-tue%2F1?.yaml"])
 
 
+def test_brackets_and_question_marks_stand_for_themselves(run: Run) -> None:
+    run.write({"a.eval.yaml": TRAFFIC.replace("captured", "[slug]?")})
+    run.write({f"{folder}/1.json": json.dumps(CHAT) for folder in ("[slug]?", "[slug]x", "s?")})
+    run.update().assert_outcomes(passed=1)
+    assert run.snapshots() == ["__snapshots__/a.eval/traffic[openai-1].yaml"]
+
+
 def test_a_star_may_stand_for_nothing(run: Run) -> None:
     captured(run, TRAFFIC.replace("*.json", "1*.json"), **{"1": CHAT, "12": CHAT})
     run.update().assert_outcomes(passed=2)
@@ -342,6 +349,10 @@ LOGGED = {
     "as text": ({"url": "https://a.example/v1/chat/completions", "body": json.dumps(CHAT)}, "POST /chat/completions"),
     "within": ({"request": {"method": "POST", "path": "/v1/chat/completions", "body": CHAT}}, "POST /chat/completions"),
     "of a gateway": ({"url": "https://a.example/llm", "body": CHAT}, "POST /chat/completions"),
+    "snapshot of own code": (
+        {"requests": [{"endpoint": "POST /v1/chat/completions", "request": CHAT}]},
+        "POST /chat/completions",
+    ),
     "snapshot": ({"provider": "x", "endpoint": "POST /chat/completions", "request": CHAT}, "POST /chat/completions"),
 }
 
@@ -430,6 +441,21 @@ def test_what_an_api_cannot_take_is_left_out_and_told(run: Run) -> None:
     ]
     assert claude["request"]["messages"] == [{"role": "user", "content": "Hear"}]
     assert claude["request"]["tool_choice"] == {"type": "none"}
+
+
+def test_a_message_of_which_nothing_is_left_is_left_out_and_the_only_one_is_an_error(run: Run) -> None:
+    audio = {"type": "input_audio", "input_audio": {"data": in_base64(b"ID3" + bytes(9)), "format": "mp3"}}
+    heard = {"role": "user", "content": [audio, audio]}
+    first, *others = [{"role": role, "content": "Hello"} for role in ("user", "assistant", "user")]
+    one, two = ({"model": "gpt-4o", "messages": messages} for messages in ([heard], [first, heard, *others]))
+    captured(run, f"provider: anthropic{TRAFFIC}", one=one, two=two)
+    result = run("--snapshot-update")
+    assert sent(run, "traffic[anthropic-two]")["request"]["messages"] == [first, *others]
+    assert sent(run, "traffic[anthropic-two]")["adjustments"] == [
+        "message 2: part 1: Anthropic takes no audio; left out",
+        "message 2: part 2: Anthropic takes no audio; left out",
+    ]
+    result.stdout.fnmatch_lines(["a.eval.yaml:3:5: case 'traffic?one?': message 1: part 2: Anthropic takes no audio*"])
 
 
 def test_preflight_finds_what_is_wrong_with_a_captured_body(run: Run) -> None:
@@ -541,6 +567,8 @@ evalcases:
   - {id: folder, request: ./captured}
   - {id: number, request: 3}
   - {id: list, request: ./captured/list.json}
+  - {id: several, request: ./captured/several.json}
+  - {id: no-request, request: ./captured/no-request.json}
   - {id: twofold, request: "./captured/*.json", parametrize: [{id: a}]}
 """
 
@@ -563,6 +591,8 @@ def test_what_cannot_be_sent_is_an_error_that_says_why(run: Run) -> None:
             "request": {"messages": [{"role": "user", "content": [image]}]},
         },
         list=[CHAT],
+        several={"requests": [{"endpoint": "POST /chat/completions", "request": CHAT}] * 3},
+        **{"no-request": {"requests": ["a"]}},
     )
     result = run("--snapshot-update")
     assert run.snapshots() == []
@@ -589,7 +619,10 @@ def test_what_cannot_be_sent_is_an_error_that_says_why(run: Run) -> None:
         "a.eval.yaml:16:27: case 'folder': ./captured: is a folder; name a file in it",
         "a.eval.yaml:17:27: case 'number': 'request' must be a string, but is the number 3; put it in quotes if you mean text",
         "captured/list.json:1:1: 'request' must be a mapping, but is a list",
-        "a.eval.yaml:19:28: case 'twofold[a]': file ./captured/*.json not found; tried captured/*.json (row at a.eval.yaml:19:63)",
+        "a.eval.yaml:19:28: case 'several': ./captured/several.json: it has 3 requests, and a case sends one; copy that one "
+        "to a file of its own",
+        "a.eval.yaml:20:31: case 'no-request': ./captured/no-request.json: its 'requests' is not the body of a request to a model",
+        "a.eval.yaml:21:28: case 'twofold[a]': file ./captured/*.json not found; tried captured/*.json (row at a.eval.yaml:21:63)",
     ]
 
 

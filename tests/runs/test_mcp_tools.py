@@ -181,6 +181,7 @@ def stand_in(run: Run, code: str, arguments: str = COMMAND) -> Run:
     "arguments",
     [
         pytest.param(COMMAND, id="a command"),
+        pytest.param('command=[__import__("pathlib").Path(sys.executable), "server.py"]', id="a command with a path"),
         pytest.param("__import__('server').app", id="a server object"),
     ],
 )
@@ -409,6 +410,17 @@ NAME = f"the MCP server {sys.executable} server.py"
             None,
             id="it says so of a list that is the same",
         ),
+        pytest.param(
+            "CAPABILITIES['resources'] = {}\nothers = answer\n"
+            "def answer(method, params):\n"
+            "    if method == 'resources/templates/list':\n"
+            "        say(id=message['id'], result={'resourceTemplates': []})\n"
+            "        while True:\n"
+            "            say(method='notifications/message', params={'level': 'info', 'data': 'idle'})\n"
+            "    return {'resources': []} if method == 'resources/list' else others(method, params)",
+            None,
+            id="it says more once its lists are read",
+        ),
     ],
 )
 def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
@@ -424,6 +436,13 @@ def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
     first, *others = problem
     result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {first}", *others])
     assert run.snapshots() == []
+
+
+def test_a_server_that_prints_a_line_without_end_is_given_up(run: Run) -> None:
+    result = stand_in(run, "chunk = b'x' * 2**20\nwhile True:\n    os.write(1, chunk)")()
+    end_all_in(run.path)
+    problem = "it printed 67,108,864 bytes to its standard output without the end of a line"
+    result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {NAME}: {problem}*"])
 
 
 def test_an_error_of_the_server_is_told_in_its_words(run: Run) -> None:
@@ -452,6 +471,8 @@ def answer(method, params):
         ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
         ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
         ("5", "the MCP server 5: *asynchronous context manager*"),
+        ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https://"),
+        ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https://"),
         ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
 from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
-from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
@@ -61,8 +61,8 @@ class ClaudeProvider(AgentProvider):
         **settings: Unpack[AgentSettings],
     ) -> None:
         super().__init__(executable=executable, **settings)
-        # A text would be taken for the list of its characters.
-        check_setting(self, "allowed_tools", allowed_tools, list[str] | tuple[str, ...])
+        check_setting(self, "allowed_tools", allowed_tools, Arguments)
+        check_setting(self, "extra_args", extra_args, Arguments)
         self.model = model
         self.allowed_tools = tuple(allowed_tools)
         self.extra_args = tuple(extra_args)

@@ -16,6 +16,7 @@ from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
 from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer, stderr_tail
+from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
@@ -53,6 +54,7 @@ class CodexProvider(AgentProvider):
         self.model = model
         self.sandbox = sandbox
         self.config = dict(config or {})
+        check_setting(self, "extra_args", extra_args, Arguments)
         self.extra_args = tuple(extra_args)
 
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:

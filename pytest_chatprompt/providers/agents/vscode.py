@@ -17,6 +17,7 @@ from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
 from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer
+from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _PROMPT: Final = "Do what the attached document from standard input asks for."
@@ -62,6 +63,7 @@ class VSCodeProvider(AgentProvider):
             )
         self.mode = mode
         self.profile = profile
+        check_setting(self, "extra_args", extra_args, Arguments)
         self.extra_args = tuple(extra_args)
         self.wait = wait
 

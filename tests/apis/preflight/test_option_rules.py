@@ -187,6 +187,12 @@ def test_tool_names(provider: ChatProvider, name: str, allowed: str) -> None:
     ]
 
 
+def test_two_tools_of_one_name() -> None:
+    assert findings_of(ANTHROPIC, tools=[tool("a"), tool("b"), tool("a")]) == [
+        ("tool-name-twice", ("tools", 2), "Anthropic refuses a second tool 'a'; rename one of them")
+    ]
+
+
 def test_the_names_of_custom_tools_and_of_formats_count_too() -> None:
     options = {"tools": [{"type": "custom", "custom": {"name": "a b"}}], **schema_format({}, name="a b")}
     assert [(rule, location) for rule, location, _ in findings_of(OPENAI, **options)] == [

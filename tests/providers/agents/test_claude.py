@@ -98,9 +98,11 @@ def test_a_capture_offline_leaves_no_session_behind(
     assert list(argv[4:]) == end
 
 
-def test_a_text_for_the_allowed_tools_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^ClaudeProvider: allowed_tools must be a valid list, but is 'Edit'$"):
-        ClaudeProvider(allowed_tools="Edit")
+@pytest.mark.parametrize("name", ["allowed_tools", "extra_args"])
+def test_a_text_is_no_list_of_arguments(name: str) -> None:
+    arguments: dict[str, Any] = {name: "Edit"}
+    with pytest.raises(ValueError, match=rf"^ClaudeProvider: {name} must be a valid list, but is 'Edit'$"):
+        ClaudeProvider(**arguments)
 
 
 def test_the_document_is_sent_and_the_result_is_the_answer(tmp_path: Path) -> None:

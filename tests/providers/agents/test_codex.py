@@ -156,3 +156,8 @@ def test_the_error_about_a_missing_executable_says_how_to_choose_another(tmp_pat
     assert str(caught.value) == (
         "executable 'codex-of-nobody' not found on PATH; install it, or pass executable=... to CodexProvider"
     )
+
+
+def test_a_text_is_no_list_of_arguments() -> None:
+    with pytest.raises(ValueError, match=r"^CodexProvider: extra_args must be a valid list, but is '--verbose'$"):
+        CodexProvider(extra_args="--verbose")

@@ -84,3 +84,8 @@ def test_a_failed_command_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AgentError) as caught:
         VSCodeProvider(executable=str(path)).send(REQUEST)
     assert str(caught.value) == f"{path} exited with status 1; the end of its standard error:\nbad option"
+
+
+def test_a_text_is_no_list_of_arguments() -> None:
+    with pytest.raises(ValueError, match=r"^VSCodeProvider: extra_args must be a valid list, but is '--verbose'$"):
+        VSCodeProvider(extra_args="--verbose")
