@@ -229,7 +229,8 @@ def _pieces(sent: SentRequest) -> Iterator[tuple[str, Any]]:
         said = [*_said(api, key, item)]
         for role, value in said:
             turn = "last turn" if number == len(items) and role == said[-1][0] else "earlier turns"
-            yield key if api is None else _PARTS.get(role or key, turn if role else key), value
+            # YAML may give keys that are no texts.
+            yield str(key if api is None else _PARTS.get(role or key, turn if role else key)), value
 
 
 def _said(api: ModelAPI | None, key: str, item: Any) -> Iterator[tuple[str, Any]]:

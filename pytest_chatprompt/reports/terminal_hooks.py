@@ -96,7 +96,7 @@ class _ShownCase:
 
 @dataclass(eq=False)
 class _Changes:
-    """Lists all distinct changes after the failures; of a single one that was shown, only what it costs."""
+    """Lists all distinct changes after the failures; of a single one that was shown, only its id and what it costs."""
 
     review: Review
     lists: bool
@@ -107,9 +107,9 @@ class _Changes:
         if getattr(terminalreporter, "no_summary", False):
             return
         if not self.lists:
-            costs = [result.cost for result in self.review.results if result.cost is not None]
-            if cost := cost_line(costs):
-                write_line(terminalreporter, f"This change: {cost}")
+            for distinct in self.review.changes:
+                cost = cost_line(distinct.costs)
+                write_line(terminalreporter, f"This is change {distinct.id}" + (f": {cost}" if cost else ""))
             return
         write_title(terminalreporter, "=", self.review.title())
         run = run_results(config, self.review.results)

@@ -165,22 +165,22 @@ def test_a_report_has_the_parts_of_each_request(run: Run) -> None:
     [
         (
             {"loop.py": "x = 1\ny = 2\n"},
-            "This change: +6 characters (about +2 tokens): file loop.py; the first 104 characters are as before; "
+            "This is change c2c5: +6 characters (about +2 tokens): file loop.py; the first 104 characters are as before; "
             "vendors' caches end there, at request.messages[1].content",
         ),
         (
             {"rules.md": "Be very brief.\n"},
-            "This change: +5 characters (about +1 token): guideline rules.md; the first 76 characters are as before; "
+            "This is change 1e58: +5 characters (about +1 token): guideline rules.md; the first 76 characters are as before; "
             "vendors' caches end there, at request.messages[0].content",
         ),
         (
             {"a.eval.yaml": EVALS.replace("CHECKS", "[]").replace("Sum up.", "Sum it up.")},
-            "This change: +3 characters (about +1 token): last turn; the first 129 characters are as before; "
+            "This is change 1836: +3 characters (about +1 token): last turn; the first 129 characters are as before; "
             "vendors' caches end there, at request.messages[1].content",
         ),
         (
             {"a.eval.yaml": EVALS.replace("CHECKS", "[]").replace("Finds an order.", "Finds one.")},
-            "This change: -5 characters (about -1 token): tools; the first 10 characters are as before; "
+            "This is change 85fb: -5 characters (about -1 token): tools; the first 10 characters are as before; "
             "vendors' caches end there, at request.tools[0].function.description",
         ),
     ],
