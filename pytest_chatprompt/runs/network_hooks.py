@@ -115,10 +115,10 @@ class NetworkHooks:
             return
         from pytest_chatprompt.reports.terminal import write_section  # noqa: PLC0415
 
-        lines = [
-            f"{f'{node_id}: what it started' if node_id else 'between tests: something'} tried to {attempt}"
-            for node_id, attempt in self.late
-        ]
+        lines = []
+        for node_id, attempt in self.late:
+            who = f"{node_id}: what it started" if node_id else "between tests: something"
+            lines.append(f"{who} tried to {attempt}")
         advice = "End what a test starts before the test ends, or start it in a fixture of a wider scope."
-        title = "network access after the end of a test"
-        write_section(terminalreporter, title, [*lines, f"It was blocked. {advice}"])
+        lines.append(f"It was blocked. {advice}")
+        write_section(terminalreporter, "network access after the end of a test", lines)
