@@ -368,7 +368,7 @@ NAME = f"the MCP server {sys.executable} server.py"
         ),
         pytest.param(
             "os.write(1, b'\\x1b[31m\\xff' * 500 + b'\\n')",
-            [f"{NAME}: it printed to its standard output what is no message: *'; let it print to standard error"],
+            [f"{NAME}: it printed to its standard output what is no message: *'; let it print to standard error*"],
             id="garbage",
         ),
         pytest.param(
