@@ -173,7 +173,7 @@ def eval_masks() -> Mapping[str, str | Callable[[re.Match[str]], str]]:
 @pytest.fixture(scope="session")
 def eval_cache_prefix() -> Callable[[Sequence[SentRequest]], None]:
     """Asserts that each request begins with all of the one before: `eval_cache_prefix(eval_api.sent)`."""
-    from pytest_chatprompt.capture.prompt_cost import assert_conversation  # noqa: PLC0415
+    from pytest_chatprompt.capture.prompt_size import assert_conversation  # noqa: PLC0415
 
     return assert_conversation
 

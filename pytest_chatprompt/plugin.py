@@ -99,8 +99,7 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
         option = "--chatprompt-against" if options.ab is None else "--chatprompt-ab"
         SharedByRun.of(config).compare_with_revision(name, option)
     if options.ab is not None:
-        from pytest_chatprompt.runs.ab_own_code import OwnCodeVersions  # noqa: PLC0415
-        from pytest_chatprompt.runs.ab_run import AbSummary  # noqa: PLC0415
+        from pytest_chatprompt.runs.ab_run import AbSummary, OwnCodeVersions  # noqa: PLC0415
 
         if not (config.option.collectonly or hasattr(config, "workerinput")):
             config.pluginmanager.register(AbSummary(), "chatprompt-ab-summary")

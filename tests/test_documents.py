@@ -31,7 +31,7 @@ from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.shapes import TOKEN_SHAPES
-from pytest_chatprompt.cases.agentv import AGENTS, CHAT_FIELDS
+from pytest_chatprompt.cases.agentv_settings import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import EvalFileKeys
 from pytest_chatprompt.cases.message import EvalMessage

@@ -19,7 +19,7 @@ import httpx
 from pytest_chatprompt.apis.conversation import as_mapping
 from pytest_chatprompt.apis.model_api import CREATED, server_sent_event
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.http.request_body import decode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT

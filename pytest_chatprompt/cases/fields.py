@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -44,6 +45,16 @@ StringOrList = Annotated[
     | Annotated[None, Tag("<null>")],
     Discriminator(value_kind),
 ]
+
+
+# A model, a note that tells two variants apart, or both: `openai:gpt-5`, `openai (strict)`, `openai:gpt-5 (strict)`.
+_VARIANT: Final = r"([^\s:()]+)(?::(\S+))?( \([^()]+\))?"
+
+
+def split_provider_name(name: str) -> tuple[str, str]:
+    """The provider and the model that a name says: `openai:gpt-5` names both, others a provider alone."""
+    match = re.fullmatch(_VARIANT, name)
+    return (name, "") if match is None else (match[1], match[2] or "")
 
 
 class StrictModel(BaseModel):

@@ -343,6 +343,6 @@ def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     if path is None:
         return ()
     # Few projects have these settings.
-    from pytest_chatprompt.cases.agentv import read_guideline_patterns  # noqa: PLC0415
+    from pytest_chatprompt.cases.agentv_settings import read_guideline_patterns  # noqa: PLC0415
 
     return read_guideline_patterns(path, root)

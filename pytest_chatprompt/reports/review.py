@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
-from pytest_chatprompt.capture.prompt_cost import estimate_tokens, find_break, part_texts
+from pytest_chatprompt.capture.prompt_size import estimate_tokens, find_break, part_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.conversion import SentFiles
 from pytest_chatprompt.results.records import CaseResult, ChangeCost, ChangeResult

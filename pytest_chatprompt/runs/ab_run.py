@@ -6,15 +6,26 @@ The other version is what they sent at a git revision, or what they send to anot
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import pytest
 
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.capture.offline import PLACEHOLDER
+from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.resent_request import ResentRequest
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
 from pytest_chatprompt.cases.request_options import settings_for
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs
+from pytest_chatprompt.live.answers import LiveCase, Version
 from pytest_chatprompt.options import Options, options_key
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
 from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_section
@@ -22,8 +33,10 @@ from pytest_chatprompt.results.records import VersionResult, VersionsResult
 from pytest_chatprompt.runs.case_results import find_old_name
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import EvalItem, notes_of
-from pytest_chatprompt.runs.live_run import show_request
+from pytest_chatprompt.runs.live_run import LiveRun, show_request
 from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_fixture
+from pytest_chatprompt.runs.own_code import OwnCodeCapture
+from pytest_chatprompt.runs.recordings import place_of_test
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
 from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import OWN_CODE
@@ -34,12 +47,9 @@ from pytest_chatprompt.snapshots.old_request import NotComparableError, request_
 from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.providers.response import Provider, ProviderResponse
+    from pytest_chatprompt.providers.response import Provider
     from pytest_chatprompt.snapshots.masks import Masks
 
 # How the pairs of answers of this process ended so far.
@@ -65,7 +75,7 @@ def find_versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
         present = only_first(item.provider_name, present)
         if item.config.stash[options_key].ab_revision is None:
             return present, _sent_elsewhere(item, case, provider, present)
-        other = restored(item, item.snapshot_path, provider, present, masks, dump(data))
+        other = _restored(item, item.snapshot_path, provider, present, masks, dump(data))
     except (NotComparableError, PayloadError) as error:
         skip_left_out(item, str(error))
     return present, other
@@ -89,7 +99,7 @@ def _sent_elsewhere(item: EvalItem, case: EvalCase, provider: Provider, present:
     return other
 
 
-def restored(  # noqa: PLR0913, PLR0917 - what is known of a test
+def _restored(  # noqa: PLR0913, PLR0917 - what is known of a test
     item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
 ) -> Exchange:
     """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
@@ -259,3 +269,59 @@ class VersionsGrading(RepeatedGrading):
         if self.attempts and not (self._unsent and not self.answers):
             notes_of(self.item).versions = self._result()
         Grading._note(self)
+
+
+# --- tests of your own code
+
+_case_key: Final = pytest.StashKey[LiveCase]()
+
+
+class OwnCodeVersions:
+    """The hooks that compare what tests of your own code send: each runs offline, to show what that is."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Find both versions of what a test has sent, if it passes; skip one that cannot be compared."""
+        __tracebackhide__ = True
+        capture = OwnCodeCapture.of(item)
+        if capture is not None:
+            item.stash[_case_key] = _versions_of_test(item, capture)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Send both, if the test has passed, when it can send nothing more."""
+        __tracebackhide__ = True
+        capture, case = OwnCodeCapture.of(item), item.stash.get(_case_key, None)
+        if case is not None and capture is not None and capture.has_passed:
+            answers, no_case = LiveRun.of(item.config).answers_to(case), cast(Any, None)
+            request, redactor = case.compared.request, capture.api.redactor
+            # The budget may be spent: the record says so.
+            with suppress(pytest.skip.Exception):
+                VersionsGrading(capture.request, no_case, request, None, answers, redactor).run()
+
+
+def _versions_of_test(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
+    __tracebackhide__ = True
+    options = item.config.stash[options_key]
+    if options.ab_revision is None:
+        skip_left_out(item, "what a test of your own code sends goes where it says itself")
+    path, shown = notes_of(item).asserted or (Path(), "")
+    first = next(iter(requests_in(read_data(shown)).values()), None)
+    logged = [each for each in capture.api.log if capture.masks.apply(each.as_sent().as_data()) == first]
+    if not logged:
+        skip_left_out(item, "it does not compare all of a request that it sends with eval_snapshot")
+    request, sent = logged[0].request, logged[0].as_sent()
+    if not isinstance(find_offline_api(request), ChatAPI):
+        skip_left_out(item, f"{sent.endpoint} is of no API whose answers can be read")
+    if any(value.endswith(PLACEHOLDER) for value in request.headers.values()):
+        skip_left_out(item, "a provider or another process sends it, with a placeholder for its key")
+    provider = ResentRequest(request, capture.api.redactor)
+    response = ProviderResponse(text=OFFLINE_TEXT)
+    present = Exchange(ProviderRequest(question=""), response, (sent,), in_place_of=sent)
+    try:
+        other = _restored(item, path, provider, present, capture.masks, shown)
+    except NotComparableError as error:
+        skip_left_out(item, str(error))
+    repeat = options.repeat or DEFAULT_AB_REPEAT
+    place, batch = place_of_test(item, capture.masks), 2 * (options.least_repeat or repeat)
+    return LiveCase((Version(provider, present), Version(provider, other)), place, repeat, batch=batch)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.options import options_key

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
+from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import EvalItem
@@ -64,7 +65,7 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
         case = case.model_copy(update={"tools": _tools_named(request, case, case.tools)})
     reader = SharedByRun.of(config).reader
     if case.request is not None:
-        from pytest_chatprompt.apis.captured import captured_request  # noqa: PLC0415 - few cases send one
+        from pytest_chatprompt.capture.captured_request import captured_request  # noqa: PLC0415 - few cases send one
 
         return captured_request(case, reader, provider_name(request))
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
@@ -201,17 +202,17 @@ def _check_setting_names(
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
-    from pytest_chatprompt.runs.named_providers import existing_providers, provider_of_variant  # noqa: PLC0415
+    from pytest_chatprompt.runs.named_providers import existing_providers  # noqa: PLC0415
 
     names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
-    unknown = sorted(name for name in names if provider_of_variant(name) not in known)
+    unknown = sorted(name for name in names if split_provider_name(name)[0] not in known)
     if unknown:
         raise EvalFileError(
             case_diagnostic(
                 case,
                 f"settings for an unknown provider {name!r}; "
-                + (did_you_mean(provider_of_variant(name), known) or f"the providers are {', '.join(known)}"),
+                + (did_you_mean(split_provider_name(name)[0], known) or f"the providers are {', '.join(known)}"),
                 "settings",
                 name,
             )

@@ -108,7 +108,7 @@ def prefix_findings(item: pytest.Item, sent: Sequence[SentRequest]) -> tuple[Fin
     """What is found in the requests of a test if each should begin with all of the one before."""
     if not item.config.stash[options_key].cache_prefix or item.get_closest_marker(MOVES_PREFIX) is not None:
         return ()
-    from pytest_chatprompt.capture.prompt_cost import find_moved_prefix  # noqa: PLC0415 - few projects ask for it
+    from pytest_chatprompt.capture.prompt_size import find_moved_prefix  # noqa: PLC0415 - few projects ask for it
 
     return find_moved_prefix(sent)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.cases.loader import DEFAULT_TARGET
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
@@ -18,7 +19,7 @@ from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.cases.agentv import Target, TargetsFile
+    from pytest_chatprompt.cases.agentv_settings import Target, TargetsFile
     from pytest_chatprompt.providers.response import Provider
 
 
@@ -33,16 +34,6 @@ def value_of_fixture(request: pytest.FixtureRequest, name: str) -> Provider | No
         if error.argname != fixture_name:
             raise
     return None
-
-
-# A model, a note that tells two variants apart, or both: `openai:gpt-5`, `openai (strict)`, `openai:gpt-5 (strict)`.
-_VARIANT: Final = re.compile(r"([^\s:()]+)(?::(\S+))?( \([^()]+\))?")
-
-
-def provider_of_variant(name: str) -> str:
-    """The name of the provider of which a name is a variant; the name itself if it is none."""
-    match = _VARIANT.fullmatch(name)
-    return match[1] if match is not None else name
 
 
 @dataclass(eq=False)
@@ -66,7 +57,7 @@ class Targets:
         if path is None:
             return None
         if path not in self._files:
-            from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
+            from pytest_chatprompt.cases.agentv_settings import read_targets_file  # noqa: PLC0415 - few projects have targets
 
             self._files[path] = read_targets_file(path, self.config.rootpath)
         return self._files[path]
@@ -117,13 +108,13 @@ _key: Final = pytest.StashKey[Targets]()
 
 def _variant(name: str) -> Target | None:
     """The variant that a name stands for; `None` for none."""
-    match = _VARIANT.fullmatch(name)
-    if match is None or match[1] == name:
+    provider, said = split_provider_name(name)
+    if provider == name:
         return None
-    from pytest_chatprompt.cases.agentv import Target  # noqa: PLC0415 - few names are variants
+    from pytest_chatprompt.cases.agentv_settings import Target  # noqa: PLC0415 - few names are variants
 
-    model = {"model": match[2]} if match[2] else {}
-    return Target(name, place="", provider=match[1], settings=model, agent=model)
+    model = {"model": said} if said else {}
+    return Target(name, place="", provider=provider, settings=model, agent=model)
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:
@@ -167,7 +158,7 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     options = targets.config.stash[options_key]
     origins = {options.ab_provider: " (from --chatprompt-ab)", options.provider: " (from --chatprompt-provider)"}
     origin = origins.get(name, "")
-    name = provider_of_variant(name)
+    name, _ = split_provider_name(name)
     suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
     no_target = "" if file is None else f", and no such target in {file.shown_path}"
     raise UnknownProviderError(
@@ -179,7 +170,7 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
     """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
     from pytest_chatprompt.apis.chat_provider import ChatProvider  # noqa: PLC0415
-    from pytest_chatprompt.cases.agentv import resolve_references  # noqa: PLC0415
+    from pytest_chatprompt.cases.agentv_settings import resolve_references  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.base import AgentProvider, agent_variant  # noqa: PLC0415
 
     def resolve(text: str | None) -> str | None:

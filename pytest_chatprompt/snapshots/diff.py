@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_cost import count_texts, is_media, read_keys
+from pytest_chatprompt.capture.prompt_size import count_texts, is_media, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint

@@ -56,7 +56,7 @@ def measure(
 ) -> list[tuple[PromptPart, ...]]:
     """What fills the window of the model in each request; without one, in what the snapshot shows as given."""
     # Most runs measure nothing.
-    from pytest_chatprompt.capture.prompt_cost import prompt_parts  # noqa: PLC0415
+    from pytest_chatprompt.capture.prompt_size import prompt_parts  # noqa: PLC0415
     from pytest_chatprompt.snapshots.diff import prompts_of  # noqa: PLC0415
 
     return [prompt_parts(each, files) for each in sent or prompts_of(data).values()]

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from pytest_chatprompt.apis.conversation import ConversationTurn
-from pytest_chatprompt.capture.prompt_cost import api_of
+from pytest_chatprompt.capture.prompt_size import api_of
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.conversion import marked_turn
 from pytest_chatprompt.providers.http.request_body import read_body

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.prompt_cost import count_characters, part_texts, prompt_parts
+from pytest_chatprompt.capture.prompt_size import count_characters, part_texts, prompt_parts
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, Part, TextPart
 from pytest_chatprompt.prompt.attachments import Attachment

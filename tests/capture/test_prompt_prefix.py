@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.apis.table import API_NAMES, get_api
-from pytest_chatprompt.capture.prompt_cost import assert_conversation, find_break
+from pytest_chatprompt.capture.prompt_size import assert_conversation, find_break
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 TOOL = {"name": "search", "description": "Searches.", "input_schema": {"type": "object"}}
@@ -207,6 +207,14 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
     for few in ([], requests[:1]):
         with pytest.raises(AssertionError, match=f"^a conversation has at least two requests, but here is {len(few)}$"):
             assert_conversation(few)
+
+
+@pytest.mark.parametrize("key", ["previous_response_id", "conversation"])
+def test_a_request_that_goes_on_from_what_the_vendor_has_kept_extends_the_one_before(key: str) -> None:
+    first = SentRequest("POST /v1/responses", {"model": "m", "input": "a"})
+    assert_conversation([first, SentRequest("POST /v1/responses", {"model": "m", "input": "b", key: "id_1"})])
+    with pytest.raises(AssertionError, match="the first difference is at"):
+        assert_conversation([first, SentRequest("POST /v1/responses", {"model": "m", "input": "b", key: ""})])
 
 
 def test_every_api_of_conversations_says_what_its_model_reads() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 CHAT = "POST /v1/chat/completions"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.cases.agentv import Target, read_targets_file, resolve_references
+from pytest_chatprompt.cases.agentv_settings import Target, read_targets_file, resolve_references
 from tests.conftest import Project
 
 

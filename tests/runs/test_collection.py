@@ -416,7 +416,7 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "capture.mcp_server",
-        "cases.agentv",
+        "cases.agentv_settings",
         "cases.diagnostics",
         "cases.request_options",
         "cases.rows",

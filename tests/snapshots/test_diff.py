@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from pytest_chatprompt.capture.prompt_cost import count_characters
+from pytest_chatprompt.capture.prompt_size import count_characters
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.diff import compare_snapshots, diff_snapshots
 from pytest_chatprompt.snapshots.layout import dump

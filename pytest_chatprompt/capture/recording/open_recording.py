@@ -18,7 +18,7 @@ import httpx
 from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
-from pytest_chatprompt.capture.prompt_cost import estimate_tokens
+from pytest_chatprompt.capture.prompt_size import estimate_tokens
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,

@@ -35,7 +35,7 @@ class ForeignFile:
         path: the file, absolute.
         root: pytest's root folder.
         shown_path: the file as messages show it.
-        document: the node of its top, a mapping.
+        document: the node of its top, a mapping or a list.
         problems: what makes it unusable; a reader goes on, so that all of it is told at once.
         warn: is called for what is read and has no effect, once for each kind.
         told: the texts of these warnings.

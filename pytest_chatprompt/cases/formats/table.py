@@ -15,7 +15,7 @@ class Format(NamedTuple):
 
     Args:
         module: the module of this folder whose `translate` reads it.
-        recognizes: whether a file is one, by the node of its top, a mapping without `evalcases`.
+        recognizes: whether a file is one, by the node of its top, a mapping without `evalcases` or a list.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""AgentV's targets: what the names stand for that its eval files give to providers, in `.agentv/targets.yaml`.
+"""AgentV's settings, in `.agentv/`: the provider that each name of a target stands for, and patterns of guidelines.
 
 Source: AgentV's documentation of targets ("Target Configuration", "LLM Providers", "Coding Agents").
 """

@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pytest_chatprompt import ChatProvider, EvalCase, EvalFileError, ProviderRequest, build_request
-from pytest_chatprompt.apis.captured import captured_request
+from pytest_chatprompt import (
+    ChatProvider,
+    EvalCase,
+    EvalFileError,
+    GeminiProvider,
+    PayloadError,
+    ProviderRequest,
+    build_request,
+)
+from pytest_chatprompt.capture.captured_request import captured_request
 from pytest_chatprompt.cases.case import case_in_test
 from pytest_chatprompt.cases.origin import CaseTest
 from pytest_chatprompt.prompt.attachments import FileReader
@@ -36,6 +44,14 @@ def api_of(provider: type[ChatProvider]) -> str:
     return "openai" if provider.offline_api in ("openai-chat", "azure-chat") else provider.name
 
 
+def told_by_shape(folder: Path, body: Any) -> str:
+    """The API that a body is taken for, else the error that names those it may be for."""
+    try:
+        return str(read(folder, body).captured.writer.name)
+    except EvalFileError as error:
+        return str(error) if "say for which, such as" in str(error) else ""
+
+
 @every_provider
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
@@ -52,11 +68,15 @@ def test_a_body_is_sent_again_as_it_is_and_what_others_do_not_get_is_told(
         request = read(folder, written.body, api=api_of(provider))
         if provider.name != "mistral":
             # That has OpenAI's shape.
-            assert read(folder, written.body).captured.writer.name == api_of(provider)
+            told = told_by_shape(folder, written.body)
+            assert told == api_of(provider) or f" {api_of(provider)} " in told
         again = provider().prepare(request)
         assert (again.content, again.adjustments) == (written.content, ())
         for other in chat_providers():
             if other.offline_api == provider.offline_api:
+                continue
+            if not _said(tuple(each for each in prompt if each.role != "system")):
+                # Without its media nobody but the system may say anything, which is an error about them.
                 continue
             sent = other().prepare(request)
             said = _all_text(sent.body)
@@ -240,3 +260,11 @@ def test_preflight_looks_at_the_body(tmp_path: Path) -> None:
     request = read(tmp_path, {**CHAT, "model": "gpt-5.5", "temperature": 0.5})
     provider: Any = next(each for each in chat_providers() if each.name == "openai")
     assert [finding.rule for finding in provider().preflight(request)] == ["temperature-fixed"]
+
+
+def test_an_api_that_can_send_nothing_but_the_system_message_is_an_error_about_what_it_lacks(tmp_path: Path) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://a.example/image"}}
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [image]}]
+    request = read(tmp_path, {"model": "gpt-4o", "messages": messages})
+    with use_context(OFFLINE), pytest.raises(PayloadError, match="needs the type of what is at a URL"):
+        GeminiProvider().prepare(request)

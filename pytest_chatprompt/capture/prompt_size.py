@@ -1,4 +1,4 @@
-"""What a prompt costs: what it is made of, and whether it begins as another one, which vendors have a cache for."""
+"""How large a prompt is: its parts, their sizes, and how much of its beginning vendors have in their caches already."""
 
 from __future__ import annotations
 
@@ -55,10 +55,16 @@ def find_break(stored: SentRequest, sent: SentRequest, *, must_go_on: bool = Fal
     return data_place(place), characters
 
 
+# With one of these a request of OpenAI's Responses goes on from what the API has kept:
+# https://platform.openai.com/docs/guides/conversation-state
+_HELD_BY_THE_VENDOR: Final = ("previous_response_id", "conversation")
+
+
 def describe_break(sent: Sequence[SentRequest]) -> str:
     """Say where a request first parts from the one before it, with which it should begin; `""` if none does."""
     for number, (earlier, later) in enumerate(pairwise(sent), start=2):
-        broken = find_break(earlier, later, must_go_on=True)
+        is_held = any(as_mapping(later.body).get(key) for key in _HELD_BY_THE_VENDOR)
+        broken = None if is_held else find_break(earlier, later, must_go_on=True)
         if broken is not None:
             return (
                 f"request {number} ({later.endpoint}) does not begin with all of request {number - 1}: "
