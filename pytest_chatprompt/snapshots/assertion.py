@@ -82,10 +82,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        # Most data is shown as it is, and to copy it takes as long as to write it.
-        if matcher is not None or exclude is not None or include is not None:
-            data = filtered(data, matcher, exclude, include)
-        return dump(data if isinstance(data, Mapping) else {"value": data})
+        data = filtered(data, matcher, exclude, include)
+        return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
