@@ -40,7 +40,9 @@ Nodes = Mapping[str, Node]
 
 # The name here by the form of an id.
 _IDS: Final = {
-    r"openai:responses:(.+)": "openai_responses",
+    # Those without an API that promptfoo sends to Responses: `shouldDefaultToOpenAiResponses`, and models of it alone.
+    r"openai:(?:responses:(.+)|((?:gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|(?!35\b)\d\d)|gpt-5(?:\.[245])?-pro|o[13]-pro)(?:[.-].+)?"
+    r"|gpt-5(?:\.3-codex|-codex-mini)))": "openai_responses",
     r"openai:chat:(.+)": "openai",
     r"openai:((?:gpt-(?!.*(?:image|audio|realtime|live|instruct|tts|transcribe))|o\d|chatgpt-|ft:).*)": "openai",
     r"anthropic:(?:messages:)?(claude-[^:]+)": "anthropic",
@@ -68,13 +70,19 @@ _SETTINGS: Final = {
 }
 _NESTED: Final = ("generationConfig", "inferenceConfig")
 # Here each is for a case, or a file, and all of its providers.
-_SHARED: Final = ("tools", "tool_choice", "response_format")
+_SHARED: Final = ("tools", "tool_choice", "response_format", "instructions")
 _TOP: Final = "prompts providers targets tests scenarios defaultTest env evaluateOptions commandLineOptions description"
 _TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath sharing tags writeLatestResults"
 _TEST: Final = "description vars assert options prompts provider providers providerOutput"
 _OPTIONS: Final = "prefix suffix repeat disableVarExpansion disableDefaultAsserts transform postprocess transformVars"
 # Its chat completions and those that are like them.
 _TAKE_YAML: Final = r"(openai|azure|mistral|openrouter|ollama)\b"
+# What promptfoo rewrites in a text for Anthropic: its `parseMessages`.
+_REWRITTEN: Final = re.compile(r"^\s|\s$|^(?:system|thinking|user|assistant):", re.MULTILINE)
+_AS_WRITTEN: Final = (
+    "promptfoo sends this text to Anthropic without blank lines and the white space around lines, and takes 'user:' "
+    "and the like before a line for a role; here it is sent as it is written"
+)
 _AROUND: Final = ("prefix", "suffix")
 _REFUSED: Final = {
     "extensions": "may change what is sent, and is code, which is not run; remove it, or test that code itself",
@@ -143,10 +151,11 @@ class _Prompt(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """A test, and the row of another file that it is."""
+    """A test, the row of another file that it is, and the folder of that file."""
 
     node: Node
     row: Row | None = None
+    folder: Path | None = None
 
 
 _Named = TypeVar("_Named", _Prompt, _Provider)
@@ -250,12 +259,12 @@ class _Reader:
             return int(node.text, 0 if node.text[1:2] in ("o", "x") else 10)
         return float(node.text) if _FLOAT.fullmatch(node.text) else self.text(node)
 
-    def paths(self, name: str, node: Node) -> list[Path]:
-        """The files that a name or a glob stands for, at least one."""
+    def paths(self, name: str, node: Node, folder: Path | None = None) -> list[Path]:
+        """The files that a name or a glob stands for in a folder, else in that of the file, at least one."""
         name = name.removeprefix("file://")
         if re.search(rf"^exec:|://|{_CODE}$", name):
             raise ProblemError(node, f"{name} is no file with data; write what comes of it into a file, and name that")
-        folder = self.file.path.parent
+        folder = folder or self.file.path.parent
         try:
             # `Path.glob` raises errors for absolute and for invalid patterns.
             is_glob = re.search(r"[*?[]", name)
@@ -288,7 +297,10 @@ class _Reader:
         """A node, or the data of the file that it names."""
         if not node.text.startswith("file://"):
             return node
-        path = self.paths(self.text(node), node)[0]
+        return self.load(self.paths(self.text(node), node)[0], node)
+
+    def load(self, path: Path, node: Node) -> Node:
+        """The data of a YAML or JSON file, at the place that names it."""
         return make_node(self.data(self.parse(self.read(path, node), path, node)), node)
 
     def referred(self, node: Node) -> Node:
@@ -316,7 +328,7 @@ class _Reader:
             raise ProblemError(source, f"a prompt must be a text, or have one in 'raw', but is {source.describe()}")
         text, label = self.text(source), _text(entries, "label")
         prompt = _Prompt(text, source, label, (_text(entries, "id") or text).removeprefix("file://"))
-        if not re.match(r"file://|exec:", text) and not re.search(rf"^\S.*({_FILES}|{_CODE})$", text):
+        if not re.match(rf"(?:file|helicone|langfuse|portkey)://|exec:|\S.*({_FILES}|{_CODE})$", text):
             yield prompt
             return
         for path in self.paths(text, source):
@@ -366,7 +378,7 @@ class _Reader:
             return
         note = re.sub(r"[()\s]+", " ", label).strip()
         name = _name(id_text) + (f" ({note})" if note else "")
-        settings, shared = self.options(entries.get("config"))
+        settings, shared = self.options(entries.get("config"), name)
         yield _Provider(
             entries["id"], name, id_text, label, entries.get("prompts"), settings, shared, "transform" in entries
         )
@@ -378,21 +390,24 @@ class _Reader:
         entries: Nodes = self.file.known_entries(node, what, effective.split(), ignored.split())
         return entries
 
-    def options(self, config: Node | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def options(self, config: Node | None, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings of a provider's config, and what cases have here."""
         settings: dict[str, Any] = {}
         shared: dict[str, Any] = {}
-        effective = " ".join((*_SETTINGS, *_SHARED, *_NESTED, "reasoning"))
+        effective = {*_SETTINGS, *_SHARED, *_NESTED, "reasoning"}
+        effective -= set() if name.startswith("openai_responses") else {"instructions"}
         for nodes in filter(None, (config, *(_entries(config).get(key) for key in _NESTED))):
-            for key, node in self.known(nodes, "a provider's config", effective, "apiKey apiKeyEnvar").items():
+            # Each vendor has more keys, and some look like others.
+            known = (effective, ("apiKey", "apiKeyEnvar"), _entries(nodes))
+            for key, node in self.file.known_entries(nodes, "a provider's config", *known).items():
                 if "{{" in dump(self.data(node)):
                     raise ProblemError(node, f"the template in {key!r} is not filled in here; write what is meant")
                 if key in _SETTINGS:
                     settings[_SETTINGS[key]] = node
+                elif isinstance(node.value, tuple):
+                    shared[key] = make_node([_our_tool(self.included(each), name) for each in node.value], node)
                 elif key in _SHARED:
-                    is_list = isinstance(node.value, tuple)
-                    path = make_node(node.text.removeprefix("file://"), node) if node.text else node
-                    shared[key] = make_node([_our_tool(each) for each in node.value], node) if is_list else path
+                    shared[key] = make_node(node.text.removeprefix("file://"), node) if node.text else node
                 elif "effort" in _entries(node):
                     settings["reasoning_effort"] = _entries(node)["effort"]
         return settings, shared
@@ -439,7 +454,7 @@ class _Reader:
         for number, written in enumerate(lines):
             for each in items_of(self.parse("\n" * number + written, path, node)) if written.strip() else ():
                 row = Row("", shown, each.position.line, each.position.column, {})
-                yield _Test(make_node(self.data(each), node), row)
+                yield _Test(make_node(self.data(each), node), row, path.parent)
 
     def test_of_row(self, cells: Mapping[str, str], node: Node) -> Node:
         """A row of CSV as a test."""
@@ -459,7 +474,7 @@ class _Reader:
 
     def cases(self, test: _Test, number: int) -> Iterator[dict[str, Any]]:
         """The cases of a test: one for each combination of its variables, each prompt, and each set of tools."""
-        own = self.known(test.node, "a test", _TEST, "metadata")
+        own = self.entries_of(test)
         entries = _entries(_merged(self.default, _mapping(own, test.node)))
         options = self.known(entries["options"], "the options of a test", _OPTIONS) if "options" in entries else {}
         if "providerOutput" in entries:
@@ -486,11 +501,25 @@ class _Reader:
                     case = _Case(self, prompt, texts, entries, options, group)
                     yield {"id": make_node(id_, own.get("description", test.node)), **case.translate()}
 
+    def entries_of(self, test: _Test) -> Nodes:
+        """The entries of a test, with the variables of the files that its `vars` name."""
+        entries = self.known(test.node, "a test", _TEST, "metadata")
+        if "vars" not in entries or isinstance(entries["vars"].value, dict | None):
+            return entries
+        variables: dict[str, Node] = {}
+        for node in items_of(entries["vars"]):
+            if not isinstance(node.value, str) or node.text.startswith("file://"):
+                raise ProblemError(node, "'vars' must be a mapping, or name YAML files, without file://")
+            for path in self.paths(self.text(node), node, test.folder):
+                found = _mapped(self.load(path, node), self.shown(path))
+                for name in variables.keys() & found.keys():
+                    raise ProblemError(node, f"the variable {name!r} is in several of these files; leave it in one")
+                variables |= found
+        return {**entries, "vars": _mapping(variables, entries["vars"])}
+
     def combinations(self, test: Nodes) -> Iterator[dict[str, Any]]:
         """The variables of each case of a test: a list of texts, or a glob of files, gives one for each of them."""
-        nodes = _entries(test.get("vars"))
-        if not nodes and "vars" in test and test["vars"].value:
-            raise ProblemError(test["vars"], "'vars' must be a mapping of variables to their values")
+        nodes = _mapped(test.get("vars"), "'vars'")
         choices: list[list[Any]] = []
         for node in nodes.values():
             data = self.data(node)
@@ -513,7 +542,7 @@ class _Reader:
     def value_in(self, path: Path, node: Node) -> str:
         """The value of a variable that names a file."""
         if path.suffix in (".yaml", ".yml"):
-            return dump(self.data(self.parse(self.read(path, node), path, node)))
+            return dump(self.load(path, node).data())
         if path.suffix.lower() in _IMAGES:
             content = read_bytes(path, self.file.root)
             return f"data:{sniff_media_type(content)};base64,{b64encode(content).decode()}"
@@ -544,11 +573,14 @@ class _Case:
             # Some may be templates so far.
             messages, checks = self.messages(template), [self.check(each) for each in asserts]
         has_templates = self.texts.keeps_templates and self.texts.has_templates
+        shared = {**self.providers[0].shared}
+        if "instructions" in shared:
+            messages = [{"role": "system", "content": shared.pop("instructions")}, *messages]
         case = {
             "provider": None if self.providers == self.reader.providers else _names(self.providers),
             "vars": self.texts.shown if has_templates else None,
             "settings": _settings([each for each in self.providers if each not in self.reader.providers]),
-            **self.providers[0].shared,
+            **shared,
             "repeat": self.options.get("repeat"),
             "checks": [check for check in checks if check is not None],
             _UNGRADED: [each for each, check in zip(asserts, checks, strict=True) if check is None],
@@ -571,6 +603,8 @@ class _Case:
                 raise ProblemError(place, "promptfoo sends this YAML to some providers as a text; write it as JSON")
             data = self.yaml_messages(text) if is_yaml else _json(text)
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
+                if _REWRITTEN.search(text) and any("anthropic" in each.name for each in self.providers):
+                    self.reader.file.ignore(place, _AS_WRITTEN)
                 return user
         if any(re.match("ollama:(?!chat:)", each.id) for each in self.providers):
             raise ProblemError(place, "promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'")
@@ -596,7 +630,8 @@ class _Case:
                 return [final(inner) for inner in value]
             return self.texts.final(value, place, variables) if isinstance(value, str) else value
 
-        message = {key: final(value) for key, value in data.items() if key != "content"}
+        is_item = data.get("type") == "message"
+        message = {k: final(value) for k, value in data.items() if k != "content" and not (is_item and k == "type")}
         if isinstance(content, str):
             message["content"] = self.texts.write(content, place, variables)
         elif isinstance(content, list):
@@ -669,6 +704,13 @@ def _entries(node: Node | None) -> Nodes:
     return {key: entry.node for key, entry in node.value.items()} if node is not None and is_mapping else {}
 
 
+def _mapped(node: Node | None, what: str) -> Nodes:
+    """The entries of what must be a mapping, if it is there."""
+    if node is not None and not isinstance(node.value, dict | None):
+        raise ProblemError(node, f"{what} must be a mapping, but is {node.describe()}")
+    return _entries(node)
+
+
 def _mapping(nodes: Nodes, place: Node) -> Node:
     return Node(place.mark, {key: Entry(make_node(key, node), node) for key, node in nodes.items()})
 
@@ -682,7 +724,7 @@ def _merged(first: Node, second: Node) -> Node:
     one, other = _entries(first), _entries(second)
     merged = {**one, **other}
     for key in one.keys() & other.keys() & {"vars", "options"}:
-        merged[key] = _mapping({**_entries(one[key]), **_entries(other[key])}, other[key])
+        merged[key] = _mapping({**_mapped(one[key], f"{key!r}"), **_mapped(other[key], f"{key!r}")}, other[key])
     has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
     asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
     return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
@@ -729,9 +771,11 @@ def _part(data: Any, place: Node) -> dict[Any, Any]:
     raise ProblemError(place, "a part of a message is neither {type: text, text: ...} nor {type: image_url, ...}")
 
 
-def _our_tool(node: Node) -> Node:
-    """A tool; one in Anthropic's shape in ours."""
+def _our_tool(node: Node, provider: str) -> Node:
+    """A tool; one in Anthropic's shape, or of its own, in ours."""
     entries = _entries(node)
+    if provider.startswith("anthropic") and re.search(r"_\d{8}$", _text(entries, "type")):
+        return make_node({"type": "raw", "anthropic": node}, node)
     if "input_schema" not in entries:
         return node
     tool = {"parameters" if key == "input_schema" else key: value for key, value in entries.items()}
