@@ -14,15 +14,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from glob import glob
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import (
+    ForeignFile,
+    ProblemError,
+    Translation,
+    items_of,
+    make_node,
+)
 from pytest_chatprompt.cases.formats.nunjucks import (
     CaseTexts,
-    ProblemError,
     UnsupportedTemplateError,
     dump,
     fill_in,
@@ -31,7 +35,7 @@ from pytest_chatprompt.cases.formats.nunjucks import (
 )
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
-from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_bytes, read_text
+from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
@@ -79,10 +83,6 @@ _OPTIONS: Final = "prefix suffix repeat disableVarExpansion disableDefaultAssert
 _TAKE_YAML: Final = r"(openai|azure|mistral|openrouter|ollama)\b"
 # What promptfoo rewrites in a text for Anthropic: its `parseMessages`.
 _REWRITTEN: Final = re.compile(r"^\s|\s$|^(?:system|thinking|user|assistant):", re.MULTILINE)
-_AS_WRITTEN: Final = (
-    "promptfoo sends this text to Anthropic without blank lines and the white space around lines, and takes 'user:' "
-    "and the like before a line for a role; here it is sent as it is written"
-)
 _AROUND: Final = ("prefix", "suffix")
 _REFUSED: Final = {
     "extensions": "may change what is sent, and is code, which is not run; remove it, or test that code itself",
@@ -123,8 +123,6 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?([Tt\s].*)?")
 _NO_JSON: Final = object()
-# The key of AgentV for what grades nothing here.
-_UNGRADED: Final = "evaluators"
 
 
 class _Provider(NamedTuple):
@@ -178,14 +176,15 @@ class _Reader:
         self.providers: list[_Provider] = []
 
     @contextmanager
-    def collecting(self, place: Node) -> Iterator[None]:
-        """Collect a problem of what stands at a place, and go on with what follows."""
+    def collecting(self, place: Node, row: Row | None = None) -> Iterator[None]:
+        """Collect a problem of what stands at a place, or comes from a row, and go on with what follows."""
+        end = f" (row at {row.place})" if row else ""
         try:
             yield
         except ProblemError as error:
-            self.file.reject(error.node, error.text)
+            self.file.reject(error.node, f"{error.text}{end}")
         except UnsupportedTemplateError as error:
-            self.file.reject(place, f"this has {error}")
+            self.file.reject(place, f"this has {error}{end}")
 
     def translate(self) -> Translation:
         text = read_text(self.file.path, self.file.root)
@@ -212,13 +211,13 @@ class _Reader:
         with self.collecting(document):
             tests.extend(self.tests(top))
         for number, test in enumerate(tests, start=1):
-            with self.collecting(test.node):
+            with self.collecting(test.node, test.row):
                 for case in self.cases(test, number):
                     rows |= {len(cases): test.row} if test.row else {}
                     cases.append(make_node(case, test.node))
-                    if _UNGRADED in case:
+                    if "evaluators" in case:
                         # It is told at its places, and not as a key that nobody wrote.
-                        cases[-1].value[_UNGRADED].key.text = "assert"
+                        cases[-1].value["evaluators"].key.text = "assert"
         translated = {
             "description": top.get("description"),
             "provider": _names(self.providers),
@@ -264,16 +263,7 @@ class _Reader:
         name = name.removeprefix("file://")
         if re.search(rf"^exec:|://|{_CODE}$", name):
             raise ProblemError(node, f"{name} is no file with data; write what comes of it into a file, and name that")
-        folder = folder or self.file.path.parent
-        try:
-            # `Path.glob` raises errors for absolute and for invalid patterns.
-            is_glob = re.search(r"[*?[]", name)
-            names = sorted(glob(name, root_dir=folder, recursive=True)) if is_glob else [name]  # noqa: PTH207
-            if not names:
-                raise ProblemError(node, f"no file matches {name}")
-            return [find_file(each, folder, self.file.root).path for each in names]
-        except NamedFileError as error:
-            raise ProblemError(node, str(error)) from None
+        return self.file.find(name, node, folder)
 
     def read(self, path: Path, node: Node) -> str:
         """The text of a file; as everywhere, CRLF is LF."""
@@ -420,7 +410,7 @@ class _Reader:
             for scenario in map(_entries, items_of(self.included(node))):
                 tests = [test for each in items_of(scenario.get("tests")) for test in self.tests_of(each)]
                 for data in items_of(scenario.get("config")):
-                    yield from (test._replace(node=_merged(data, test.node)) for test in tests)
+                    yield from (test._replace(node=self.merged(data, test.node)) for test in tests)
         if "tests" not in top and "scenarios" not in top:
             yield _Test(_mapping({}, self.file.document))
 
@@ -475,7 +465,7 @@ class _Reader:
     def cases(self, test: _Test, number: int) -> Iterator[dict[str, Any]]:
         """The cases of a test: one for each combination of its variables, each prompt, and each set of tools."""
         own = self.entries_of(test)
-        entries = _entries(_merged(self.default, _mapping(own, test.node)))
+        entries = _entries(self.merged(self.default, _mapping(own, test.node)))
         options = self.known(entries["options"], "the options of a test", _OPTIONS) if "options" in entries else {}
         if "providerOutput" in entries:
             self.file.ignore(entries["providerOutput"], "a test with 'providerOutput' sends nothing; it is left out")
@@ -511,15 +501,26 @@ class _Reader:
             if not isinstance(node.value, str) or node.text.startswith("file://"):
                 raise ProblemError(node, "'vars' must be a mapping, or name YAML files, without file://")
             for path in self.paths(self.text(node), node, test.folder):
-                found = _mapped(self.load(path, node), self.shown(path))
+                found = self.file.entries(self.load(path, node), self.shown(path))
                 for name in variables.keys() & found.keys():
                     raise ProblemError(node, f"the variable {name!r} is in several of these files; leave it in one")
                 variables |= found
         return {**entries, "vars": _mapping(variables, entries["vars"])}
 
+    def merged(self, first: Node, second: Node) -> Node:
+        """A test with what it takes from a default, or from the data of a scenario."""
+        one, other = _entries(first), _entries(second)
+        merged = {**one, **other}
+        for key in one.keys() & other.keys() & {"vars", "options"}:
+            both = (self.file.entries(each[key], f"{key!r}") for each in (one, other))
+            merged[key] = _mapping(dict(chain.from_iterable(each.items() for each in both)), other[key])
+        has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
+        asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
+        return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
+
     def combinations(self, test: Nodes) -> Iterator[dict[str, Any]]:
         """The variables of each case of a test: a list of texts, or a glob of files, gives one for each of them."""
-        nodes = _mapped(test.get("vars"), "'vars'")
+        nodes = self.file.entries(test.get("vars"), "'vars'")
         choices: list[list[Any]] = []
         for node in nodes.values():
             data = self.data(node)
@@ -583,7 +584,8 @@ class _Case:
             **shared,
             "repeat": self.options.get("repeat"),
             "checks": [check for check in checks if check is not None],
-            _UNGRADED: [each for each, check in zip(asserts, checks, strict=True) if check is None],
+            # The key of AgentV for what grades nothing here.
+            "evaluators": [each for each, check in zip(asserts, checks, strict=True) if check is None],
             "input_messages": make_node(messages, self.prompt.node),
         }
         return {key: value for key, value in case.items() if value or (key == "vars" and has_templates)}
@@ -604,7 +606,8 @@ class _Case:
             data = self.yaml_messages(text) if is_yaml else _json(text)
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
                 if _REWRITTEN.search(text) and any("anthropic" in each.name for each in self.providers):
-                    self.reader.file.ignore(place, _AS_WRITTEN)
+                    rewriting = "promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role"
+                    self.reader.file.ignore(place, f"{rewriting}; here it is sent as it is written")
                 return user
         if any(re.match("ollama:(?!chat:)", each.id) for each in self.providers):
             raise ProblemError(place, "promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'")
@@ -704,13 +707,6 @@ def _entries(node: Node | None) -> Nodes:
     return {key: entry.node for key, entry in node.value.items()} if node is not None and is_mapping else {}
 
 
-def _mapped(node: Node | None, what: str) -> Nodes:
-    """The entries of what must be a mapping, if it is there."""
-    if node is not None and not isinstance(node.value, dict | None):
-        raise ProblemError(node, f"{what} must be a mapping, but is {node.describe()}")
-    return _entries(node)
-
-
 def _mapping(nodes: Nodes, place: Node) -> Node:
     return Node(place.mark, {key: Entry(make_node(key, node), node) for key, node in nodes.items()})
 
@@ -719,22 +715,11 @@ def _text(nodes: Nodes, key: str) -> str:
     return nodes[key].text if key in nodes else ""
 
 
-def _merged(first: Node, second: Node) -> Node:
-    """A test with what it takes from a default, or from the data of a scenario."""
-    one, other = _entries(first), _entries(second)
-    merged = {**one, **other}
-    for key in one.keys() & other.keys() & {"vars", "options"}:
-        merged[key] = _mapping({**_mapped(one[key], f"{key!r}"), **_mapped(other[key], f"{key!r}")}, other[key])
-    has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
-    asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
-    return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
-
-
 def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
     """Those of the prompts, or of the providers, to which a list refers by labels or ids; no list refers to all."""
     if references is None:
         return named
-    chosen: set[int] = set()
+    chosen: list[_Named] = []
     for node in items_of(references):
         prefix = node.text.removesuffix("*") if node.text.endswith("*") else f"{node.text}:"
         found: list[_Named] = [
@@ -743,8 +728,8 @@ def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
         if not found:
             known = ", ".join(each.label or each.id for each in named)
             raise ProblemError(node, f"nothing is called {node.text!r}; there are {known}")
-        chosen |= {*map(id, found)}
-    return [each for each in named if id(each) in chosen]
+        chosen += found
+    return [each for each in named if each in chosen]
 
 
 def _json(text: str) -> Any:

@@ -359,8 +359,8 @@ def test_a_text_that_promptfoo_rewrites_for_anthropic_is_sent_as_it_is_written(t
     _, loaded = load(tmp_path, json.dumps(config), warnings)
     assert conversation(loaded.render()) == text.replace("{{ x }}", "a \nb")
     assert warnings == [
-        "promptfooconfig.yaml:1:25: promptfoo sends this text to Anthropic without blank lines and the white space around "
-        "lines, and takes 'user:' and the like before a line for a role; here it is sent as it is written"
+        "promptfooconfig.yaml:1:25: promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role; "
+        "here it is sent as it is written"
     ]
     config["providers"] = ["openai:gpt-x"]
     load(tmp_path, json.dumps(config))
@@ -554,6 +554,14 @@ def test_a_cell_may_be_a_check(tmp_path: Path) -> None:
         ("not-contains", {"value": "x: y"}),
         ("max_cost_usd", {"value": 0.5}),
         ("max_latency_seconds", {"value": 0.00075}),
+    ]
+
+
+def test_a_problem_of_what_a_row_puts_into_a_text_names_the_row(tmp_path: Path) -> None:
+    config = HEAD + "prompts: ['{{ a }}']\ntests: t.csv"
+    assert problems(tmp_path, config, t_csv="a\nx\n{{ b | title }}\n") == [
+        "promptfooconfig.yaml:2:11: this text has 'b | title': only default, dump, join, length, lower, safe, trim, upper "
+        "are translated, as filters (row at t.csv:3:1)"
     ]
 
 
