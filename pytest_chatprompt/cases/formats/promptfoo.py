@@ -395,13 +395,14 @@ class _Reader:
         for nodes in filter(None, (config, *(_entries(config).get(key) for key in _NESTED))):
             # Each vendor has more keys, and some look like others.
             known = (effective, ("apiKey", "apiKeyEnvar"), _entries(nodes))
-            for key, node in self.file.known_entries(nodes, "a provider's config", *known).items():
+            for key, written in self.file.known_entries(nodes, "a provider's config", *known).items():
+                node = self.included(written) if key == "tools" else written
                 if "{{" in dump(self.data(node)):
                     raise ProblemError(node, f"the template in {key!r} is not filled in here; write what is meant")
                 if key in _SETTINGS:
                     settings[_SETTINGS[key]] = node
-                elif isinstance(node.value, tuple):
-                    shared[key] = make_node([_our_tool(self.included(each), name) for each in node.value], node)
+                elif key == "tools":
+                    shared[key] = make_node([_our_tool(self.included(each), name) for each in items_of(node)], node)
                 elif key in _SHARED:
                     shared[key] = make_node(node.text.removeprefix("file://"), node) if node.text else node
                 elif "effort" in _entries(node):
@@ -764,10 +765,10 @@ def _part(data: Any, place: Node) -> dict[Any, Any]:
 
 
 def _our_tool(node: Node, provider: str) -> Node:
-    """A tool; one in Anthropic's shape, or of its own, in ours."""
-    entries = _entries(node)
-    if provider.startswith("anthropic") and re.search(r"_\d{8}$", _text(entries, "type")):
-        return make_node({"type": "raw", "anthropic": node}, node)
+    """A tool; one in Anthropic's shape, or of a vendor alone, in ours."""
+    entries, vendor = _entries(node), provider.partition(":")[0]
+    if vendor in ("anthropic", "gemini") and not entries.keys() & {"function", "input_schema", "parameters"}:
+        return make_node({"type": "raw", vendor: node}, node)
     if "input_schema" not in entries:
         return node
     tool = {"parameters" if key == "input_schema" else key: value for key, value in entries.items()}

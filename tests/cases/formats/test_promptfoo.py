@@ -180,7 +180,8 @@ providers:
       cost: 1
 """
     warnings: list[str] = []
-    (loaded,) = load(tmp_path, config, warnings)
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
+    (loaded,) = load(tmp_path, config, warnings, tools_json=json.dumps(tools))
     # Each vendor has keys of its own, some of which look like others.
     assert warnings == [
         "promptfooconfig.yaml:14:7: 'store' of a provider's config has no effect here",
@@ -195,7 +196,7 @@ providers:
             "extra_body": {"store": False},
         }
     }
-    assert (case.tools, case.tool_choice, case.response_format) == ("tools.json", "auto", {"type": "json_object"})
+    assert (case.tools, case.tool_choice, case.response_format) == ((*tools,), "auto", {"type": "json_object"})
 
 
 def test_the_instructions_of_a_responses_provider_are_a_system_message(tmp_path: Path) -> None:
@@ -224,10 +225,13 @@ providers:
   - {id: openai:gpt-y, config: {tools: []}}
   - {id: anthropic:claude-y, config: {tools: [{type: web_search_20250305, name: web_search}, file://f.json]}}
   - {id: openai:gpt-z, config: {tools: [file://f.json]}}
+  - {id: google:gemini-x, config: {tools: file://g.json}}
 """
+    own = [{"type": "raw", "anthropic": {"type": "web_search_20250305", "name": "web_search"}}]
+    own += [{"type": "raw", "gemini": {"googleSearch": {}}}]
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}}
-    cases = [each.render() for each in load(tmp_path, config, f_json=json.dumps(tool))]
-    own = {"type": "raw", "anthropic": {"type": "web_search_20250305", "name": "web_search"}}
+    files = {"f_json": json.dumps(tool), "g_json": json.dumps(own[1]["gemini"])}
+    cases = [each.render() for each in load(tmp_path, config, None, **files)]
     assert [(each.id, each.provider, each.tools) for each in cases] == [
         (
             "test-1 (openai:gpt-x, anthropic:claude-x, openai:gpt-z)",
@@ -235,7 +239,8 @@ providers:
             (tool,),
         ),
         ("test-1 (openai:gpt-y)", "openai:gpt-y", ()),
-        ("test-1 (anthropic:claude-y)", "anthropic:claude-y", (own, tool)),
+        ("test-1 (anthropic:claude-y)", "anthropic:claude-y", (own[0], tool)),
+        ("test-1 (gemini:gemini-x)", "gemini:gemini-x", (own[1],)),
     ]
 
 
