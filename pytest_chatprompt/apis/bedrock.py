@@ -321,7 +321,7 @@ class BedrockProvider(BlocksProvider):
             blocked=reason if reason in _BLOCKING_REASONS else None,
         )
 
-    def _error_context(self, target: str | None = None) -> ErrorContext:
+    def _error_context(self, target: str | None) -> ErrorContext:
         context = super()._error_context(target)
         return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
 

@@ -11,7 +11,6 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
 import httpx
@@ -340,13 +339,12 @@ class ChatProvider(VendorAPI):
         cancellation = current_context().cancellation or Cancellation()
         total = self.total_timeout_seconds
         deadline = math.inf if total is None else time.monotonic() + total
-        error_context = partial(self._error_context, prepared.target)
 
         def send_once() -> ProviderResponse:
             metered = MeteredTry(prepared, self._minute_limits, cancellation, self.timeout_seconds, deadline)
             try:
                 reply = self._http.post(prepared.url, prepared.content, metered.begin, cancellation)
-                response = read_http_reply(reply, self.read_reply, error_context, self._redact)
+                response = read_http_reply(self, reply, prepared.target)
             except BaseException as error:
                 metered.fail(error)
                 raise
@@ -421,7 +419,7 @@ class ChatProvider(VendorAPI):
         where = f"set the environment variable {variable}, or pass {argument} to {type(self).__name__}"
         return MissingSettingError(f"no {what} for {self.vendor}: {where}")
 
-    def _error_context(self, target: str | None = None) -> ErrorContext:
+    def _error_context(self, target: str | None) -> ErrorContext:
         from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
 
         return ErrorContext(self.vendor, self.key_variable, target or self.target)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -100,7 +100,9 @@ class ConversationTurn(NamedTuple):
     @property
     def content(self) -> str:
         """The texts, with a line in place of each file."""
-        return "\n".join(filter(None, map(str, self._content())))
+        said = [part.parts if isinstance(part, ToolResult) else (part,) for part in self.parts]
+        texts = [str(each) for parts in said for each in parts if not isinstance(each, ConversationToolCall)]
+        return "\n".join(filter(None, texts))
 
     @property
     def told(self) -> TranscriptTurn:
@@ -108,13 +110,6 @@ class ConversationTurn(NamedTuple):
         mark = "<Error>\n" if any(result.is_error for result in self.tool_results) else ""
         calls = tuple((call.name, call.arguments) for call in self.tool_calls)
         return TranscriptTurn(self.role, mark + self.content, calls)
-
-    def _content(self) -> Iterator[str | SentMedia | Thought]:
-        for part in self.parts:
-            if isinstance(part, ToolResult):
-                yield from part.parts
-            elif not isinstance(part, ConversationToolCall):
-                yield part
 
 
 class Conversation(NamedTuple):

@@ -135,20 +135,10 @@ class LiveCaptureRouter:
             stack.callback(_current.reset, _current.set(capture))
             yield capture
 
-    def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Log a request of a sync client; `None` lets it pass."""
-        capture = self._find_capture()
-        return capture.handle(request) if capture else None
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Log a request of an async client; `None` lets it pass."""
-        capture = self._find_capture()
-        return await capture.handle_async(request) if capture else None
-
-    def _find_capture(self) -> _LiveCapture | Literal[False] | None:
-        """The capture of the thread that sends a request, if it has one."""
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
+        """Log a request; `None` lets it pass."""
         capture = _current.get()
         if capture is None and len(self._open) == 1:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
-            return self._open[0]
-        return capture
+            (capture,) = self._open
+        return await capture.handle(request, is_async=is_async) if capture else None

@@ -35,6 +35,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.text.json_data import with_scalars
 
 SendFunction = Callable[[ProviderRequest], Any]
 
@@ -250,16 +251,15 @@ class VolatileValues:
 
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
-        if isinstance(data, str):
+        return with_scalars(data, self._replace_in_scalar)
+
+    def _replace_in_scalar(self, scalar: Any) -> Any:
+        if isinstance(scalar, str):
             # Of the task only its paths may hold what differs.
-            parts = data.split(self._keep) if self._keep else [data]
+            parts = scalar.split(self._keep) if self._keep else [scalar]
             return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
-        if isinstance(data, dict):
-            return {key: self.replace(value) for key, value in data.items()}
-        if isinstance(data, list):
-            return [self.replace(item) for item in data]
-        is_number = isinstance(data, int | float) and not isinstance(data, bool)
-        return "{time}" if is_number and self._is_now(data) else data
+        is_number = isinstance(scalar, int | float) and not isinstance(scalar, bool)
+        return "{time}" if is_number and self._is_now(scalar) else scalar
 
     def _replace_in_text(self, text: str) -> str:
         text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import httpx
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectedAPI:
+class RedirectedAPI(NamedTuple):
     """An API, and the variables that point its clients to the server.
 
     Args:
@@ -39,7 +38,7 @@ class RedirectedAPI:
     base_url: str
     urls: Mapping[str, str]
     keys: tuple[str, ...]
-    offline: Mapping[str, str] = field(default_factory=dict)
+    offline: Mapping[str, str] = MappingProxyType({})
     regions: tuple[str, ...] = ()
     default_region: str = ""
 
