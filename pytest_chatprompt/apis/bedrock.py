@@ -205,7 +205,7 @@ class BedrockProvider(BlocksProvider):
         check_setting(self, "region", region, NonEmptyString | None)
         super().__init__(base_url=base_url, **settings)
         self._region = region
-        self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
+        self._signer = AWSSigner(self.vendor, f"set the environment variable {self.key_variable}")
 
     @property
     def region(self) -> str:
@@ -321,7 +321,7 @@ class BedrockProvider(BlocksProvider):
             blocked=reason if reason in _BLOCKING_REASONS else None,
         )
 
-    def _error_context(self, target: str | None) -> ErrorContext:
+    def _error_context(self, target: str | None = None) -> ErrorContext:
         context = super()._error_context(target)
         return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
 

@@ -11,6 +11,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
 import httpx
@@ -344,7 +345,7 @@ class ChatProvider(VendorAPI):
             metered = MeteredTry(prepared, self._minute_limits, cancellation, self.timeout_seconds, deadline)
             try:
                 reply = self._http.post(prepared.url, prepared.content, metered.begin, cancellation)
-                response = read_http_reply(self, reply, prepared.target)
+                response = read_http_reply(reply, self.read_reply, partial(self._error_context, prepared.target))
             except BaseException as error:
                 metered.fail(error)
                 raise
@@ -419,10 +420,10 @@ class ChatProvider(VendorAPI):
         where = f"set the environment variable {variable}, or pass {argument} to {type(self).__name__}"
         return MissingSettingError(f"no {what} for {self.vendor}: {where}")
 
-    def _error_context(self, target: str | None) -> ErrorContext:
+    def _error_context(self, target: str | None = None) -> ErrorContext:
         from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
 
-        return ErrorContext(self.vendor, self.key_variable, target or self.target)
+        return ErrorContext(self.vendor, self.key_variable, target or self.target, self._redact)
 
     def _redact(self, text: str) -> str:
         """Remove the key from a text of the API, which may echo it, and what cannot be shown; cut a long text."""

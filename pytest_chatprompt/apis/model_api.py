@@ -255,9 +255,11 @@ class ChatAPI(ModelAPI):
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The body of the whole reply, made of the JSON data of the events of a stream."""
 
-    @abstractmethod
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
-        """Read the tools, the tool choice and the response format of a request."""
+        """Read the tools, the tool choice and the response format of a request; by default where OpenAI has them."""
+        from pytest_chatprompt.apis.reply import Definitions  # noqa: PLC0415 - see `answer`
+
+        return Definitions.read(body.get("tools"), body.get("tool_choice"), body.get("response_format"))
 
     @abstractmethod
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import httpx
 
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.errors import APIStatusError, MissingSettingError, UnreadableReplyError
 from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
-from pytest_chatprompt.providers.http.error_replies import error_from_reply
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, load_json
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.apis.chat_provider import ChatProvider
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
 _BYTES_PER_TOKEN: Final = 4
@@ -85,18 +83,20 @@ def _costs_nothing(error: BaseException) -> bool:
     return is_refused or is_unreached or isinstance(error, MissingSettingError)
 
 
-def read_http_reply(provider: ChatProvider, reply: httpx.Response, target: str | None = None) -> ProviderResponse:
-    """Read the reply of an API; errors name the target of the request, `None` for that of the provider."""
+def read_http_reply(
+    reply: httpx.Response, read_body: Callable[[Any], ProviderResponse], error_context: Callable[[], ErrorContext]
+) -> ProviderResponse:
+    """Read the reply of an API."""
     if not reply.is_success:
-        raise error_from_reply(reply, provider._error_context(target), provider._redact)
+        raise error_from_reply(reply, error_context())
     problem = "that is not valid JSON"
     try:
         data = load_json(reply.content)
         problem = "in an unexpected shape"
-        return provider.read_reply(data)
+        return read_body(data)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        context = provider._error_context(target)
-        shown = provider._redact(reply.content.decode(errors="replace")) or "(an empty body)"
+        context = error_context()
+        shown = context.redact(reply.content.decode(errors="replace")) or "(an empty body)"
         raise UnreadableReplyError(
             f"{context.vendor} answered with a body {problem}: {shown}\n"
             f"Check {context.target}: another service may be running there.",

@@ -215,19 +215,6 @@ class EvalAPI(respx.MockRouter):
         self.was_used = True
         return intercept_clients(self)
 
-    def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""
-        entry = self._log_request(request)
-        if self.routes:
-            # A route that passes it on counts as none: there is no network to go on to.
-            with suppress(AllMockedAssertionError, PassThrough):
-                return super().handler(request)
-        response = self._answer(entry)
-        if response is None:
-            self.errors.append(_refusal(request))
-            raise self.errors[-1]
-        return response
-
     async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network. Side effects of routes may be async."""
         from pytest_chatprompt.capture.recording.open_recording import send, send_async  # noqa: PLC0415

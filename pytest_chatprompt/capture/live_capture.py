@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import httpx
 
 from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.context import holding
@@ -20,7 +19,6 @@ from pytest_chatprompt.providers.http.request_body import encode_body
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
 @dataclass(eq=False)
@@ -67,7 +65,7 @@ class FirstRequest:
 FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
 
 
-class _LiveCapture(EvalAPI):
+class LiveCapture(EvalAPI):
     """What one provider sends, in whatever thread of the pool: no test is its owner.
 
     Attributes:
@@ -90,7 +88,7 @@ class _LiveCapture(EvalAPI):
 
 
 # The capture that the current thread has open; `None` if it has none, and `False` if its requests are nobody's.
-_current: Final[ContextVar[_LiveCapture | Literal[False] | None]] = ContextVar("_current", default=None)
+_current: Final[ContextVar[LiveCapture | Literal[False] | None]] = ContextVar("_current", default=None)
 
 
 def uncaptured() -> AbstractContextManager[None]:
@@ -103,28 +101,18 @@ class LiveCaptureRouter:
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
-        self._open: list[_LiveCapture] = []
+        self._open: list[LiveCapture] = []
 
     @contextmanager
-    def capture(
-        self,
-        replies: Sequence[QueuedReply] = (),
-        *,
-        recording: OpenRecording | None = None,
-        api: EvalAPI | None = None,
-        first: FirstRequest | None = None,
-    ) -> Iterator[EvalAPI]:
+    def capture(self, api: EvalAPI | None = None) -> Iterator[LiveCapture]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        Of these `first` lets only one out. What child processes send to the server of `api` counts as sent by the
-        calling thread.
+        What child processes send to the server of `api` counts as sent by the calling thread.
         """
         # The built-in providers show what they send, so most runs capture nothing.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
-        capture = _LiveCapture(self.redactor, is_live=True)
-        capture.recording, capture.first = recording, first
-        capture.reply_queue.waiting += replies
+        capture = LiveCapture(self.redactor, is_live=True)
         with ExitStack() as stack:
             if api is not None:
                 stack.enter_context(api.children.forward(capture))

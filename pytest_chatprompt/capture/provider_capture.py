@@ -102,7 +102,9 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         started_at = time.monotonic()
         exchange = _run_agent(provider, request, router.redactor)
     else:
-        with router.capture(replies, recording=recording, api=api, first=first) as capture:
+        with router.capture(api) as capture:
+            capture.recording, capture.first = recording, first
+            capture.reply_queue.waiting += replies
             started_at = time.monotonic()
             try:
                 exchange = _let_send(provider, request, capture, ConnectionAttempts())
@@ -192,7 +194,8 @@ def _run_agent(
     from pytest_chatprompt.capture.server.table import seal_environ  # noqa: PLC0415
 
     requests: list[httpx.Request] = []
-    lock = threading.Lock()
+    refused = [] if api is None else api.errors
+    start, lock = len(refused), threading.Lock()
 
     def handle(sent: httpx.Request) -> httpx.Response | None:
         # One at a time: a test's routes need not be safe between threads.
@@ -201,7 +204,7 @@ def _run_agent(
                 # That is how Claude Code opens a connection where it has no proxy: a model is asked nothing.
                 requests.append(sent)
             redactor.add_request(sent.headers, sent.url)
-            return None if api is None else api.handler(sent)
+            return None if api is None else api.handle_of_child(sent, server.forward)
 
     volatile = VolatileValues(keep=invocation.prompt)
     server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})
@@ -211,9 +214,9 @@ def _run_agent(
             response = provider.send(request)
     finally:
         server.close()
-        if server.errors:
+        for error in (*server.errors, *refused[start:]):
             # Even if the agent failed because of it, or swallowed it.
-            raise CaptureError(str(server.errors[0])) from server.errors[0]
+            raise CaptureError(str(error)) from error
     if not requests:
         raise CaptureError(
             f"{provider.executable} sent nothing to the server that captures what it sends: it may not read the "

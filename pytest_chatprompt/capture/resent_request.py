@@ -39,7 +39,7 @@ class ResentRequest:
             reply = client.post(str(url), self.request.content, lambda: DEFAULT_TIMEOUT_SECONDS, cancellation)
             if not reply.is_success:
                 target = str(url.copy_with(query=None))
-                raise error_from_reply(reply, ErrorContext(url.host, "that your code reads", target), redact)
+                raise error_from_reply(reply, ErrorContext(url.host, "that your code reads", target, redact))
 
         send_with_retries(send_once, client.shared_pause, cancellation, DEFAULT_MAX_RETRIES, math.inf)
         return ProviderResponse(text="", is_awaited=False)

@@ -174,7 +174,6 @@ def build_environ(
 
 
 _PATH: Final = re.compile(r"/([^/?]*)/?(.*)", re.DOTALL)
-_BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
 
 
 class Target(NamedTuple):
@@ -193,7 +192,7 @@ def find_target(target: str, server_url: str) -> Target:
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
         return Target(None, path, httpx.URL(path if "://" in path else server_url))
     name, path_there = parts[1], f"/{parts[2]}"
-    api = _BY_NAME.get(name)
+    api = next((each for each in REDIRECTED_APIS if each.name == name), None)
     if api is None:
         return Target(None, path, _join(server_url, path))
     # Every user has an endpoint of their own at Azure, and this is the one that is captured.

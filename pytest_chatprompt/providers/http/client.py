@@ -129,7 +129,9 @@ class HTTPClient:
             replay = current_context().replay
             if replay is None:
                 return send()
-            response = replay(self.unsigned_request(url, content), send)
+            # Without credentials: of the provider's headers it has those that change what the model does.
+            headers = {**_HEADERS, **self.sent_headers(url)}
+            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=headers), send)
             response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
@@ -137,10 +139,6 @@ class HTTPClient:
             detail = self.redact(str(error)) or type(error).__name__
             raise APIConnectionError(f"{self.vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
-
-    def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
-        """A request without credentials: of the provider's headers it has those that change what the model does."""
-        return httpx.Request("POST", parsed_url(url), content=content, headers={**_HEADERS, **self.sent_headers(url)})
 
     def sent_headers(self, url: str) -> dict[str, str]:
         """The provider's headers that change what the model does; nothing is signed."""
