@@ -246,18 +246,12 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 
 
 def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
-    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
-    parts = read_parts(value, read)
-    return tuple(part if isinstance(part, str | SentMedia | Thought) else json_text(_as_data(part)) for part in parts)
-
-
-def _as_data(part: Part) -> Any:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, SentMedia):
-        return {name: getattr(part, name) for name in ("kind", "media_type", "size", "source")}
-    parts = {"parts": [_as_data(each) for each in part.parts]} if isinstance(part, ToolResult) else {}
-    return part._asdict() | parts
+    """The parts of a tool result; an item that is a call or a result, which it cannot hold, stays as JSON text."""
+    parts: list[str | SentMedia | Thought] = []
+    for item in as_items(value):
+        said = (item,) if isinstance(item, str) else read(item)
+        parts += (part if isinstance(part, str | SentMedia | Thought) else json_text(item) for part in said)
+    return tuple(parts)
 
 
 def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:
