@@ -1,7 +1,11 @@
-"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network."""
+"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network.
+
+Where two versions are compared, the first request of a provider goes out alone, and what your own code sent once more.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
@@ -10,12 +14,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import httpx
 
+from pytest_chatprompt.apis.chat_provider import DEFAULT_TIMEOUT_SECONDS
 from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.context import holding
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.context import Cancellation, current_context, holding
+from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.request_body import encode_body
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
+from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
@@ -57,12 +66,42 @@ class FirstRequest:
             return request
         url = request.url.copy_with(raw_path=f"{path.removesuffix(shown)}{sent}{mark}{query}".encode("ascii"))
         content = encode_body(self.sent.body)
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in FRAMING]
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _FRAMING]
         return build_request(request.method, str(url), [*headers, (b"Content-Length", b"%d" % len(content))], content)
 
 
 # Of the bytes that are replaced.
-FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+_FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+
+# What the client that sends it decides.
+_OF_CLIENT = {*(name.decode("ascii") for name in _FRAMING), "host", "connection", "accept-encoding"}
+
+
+@dataclass(eq=False)
+class ResentRequest:
+    """Sends one request as a provider would, and again after an error that may pass; it does not read the answer."""
+
+    request: httpx.Request
+    redactor: Redactor
+
+    def send(self, _: ProviderRequest) -> ProviderResponse:
+        """Send the request."""
+        # Few runs send one.
+        from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply  # noqa: PLC0415
+
+        url, redact = self.request.url, self.redactor.redact
+        headers = {name: value for name, value in self.request.headers.items() if name not in _OF_CLIENT}
+        client, cancellation = HTTPClient(url.host, lambda _: headers, redact), current_context().cancellation
+        cancellation = cancellation or Cancellation()
+
+        def send_once() -> None:
+            reply = client.post(str(url), self.request.content, lambda: DEFAULT_TIMEOUT_SECONDS, cancellation)
+            if not reply.is_success:
+                target = str(url.copy_with(query=None))
+                raise error_from_reply(reply, ErrorContext(url.host, "that your code reads", target, redact))
+
+        send_with_retries(send_once, client.shared_pause, cancellation, DEFAULT_MAX_RETRIES, math.inf)
+        return ProviderResponse(text="", is_awaited=False)
 
 
 class LiveCapture(EvalAPI):
