@@ -92,9 +92,9 @@ class _ReplyTransport(asyncio.Transport):
         try:
             await self.is_written.wait()
             async for part in self._reply.async_framed():
-                self._protocol.data_received(part)
                 # The client may have had enough.
                 await asyncio.sleep(0)
+                self._protocol.data_received(part)
         except Exception as error:
             self._protocol.connection_lost(error)
         finally:
