@@ -44,6 +44,8 @@ _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip insta
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
 _CLOSING_SECONDS: Final = 1.0
 _SHOWN_CHARACTERS: Final = 200
+# What the SDK says if a server has ended, or has closed its output, before it has answered.
+_CLOSED: Final = "Connection closed"
 # By the name of a list what is shown of its entries; the rest is for user interfaces, or differs from run to run.
 _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
@@ -135,13 +137,13 @@ def _read_command(
             raise MCPServerError(str(error)) from None
         try:
             return _run(name, lambda: _read(_pipes(process), timeout_seconds), timeout_seconds)
-        except EOFError:
-            text = f"{name} closed its standard output"
-            with suppress(subprocess.TimeoutExpired):
-                text = ProcessResult(process.wait(_CLOSING_SECONDS), "", "").exit_message(name)
-            raise MCPServerError(text + stderr_tail(read_output(stderr))) from None
         except MCPServerError as error:
-            raise MCPServerError(f"{error}{stderr_tail(read_output(stderr))}") from None
+            text = str(error)
+            if text == f"{name}: {_CLOSED}":
+                text = f"{name} closed its standard output"
+                with suppress(subprocess.TimeoutExpired):
+                    text = ProcessResult(process.wait(_CLOSING_SECONDS), "", "").exit_message(name)
+            raise MCPServerError(text + stderr_tail(read_output(stderr))) from None
         finally:
             process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
@@ -182,10 +184,7 @@ def _read_url(
 
 
 def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], timeout_seconds: float) -> dict[str, Any]:
-    """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible.
-
-    An `EOFError` says that a program has ended, or has closed its output.
-    """
+    """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible."""
     __tracebackhide__ = True
     from mcp import MCPError  # noqa: PLC0415
 
@@ -208,8 +207,6 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
         error: BaseException = group.split(MCPError)[1] or group
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if isinstance(error, EOFError):
-            raise error from None
         reason = f": {str(error) or type(error).__name__}"
         if isinstance(error, TimeoutError):
             reason = f" did not answer within {timeout_seconds:g} s"
@@ -299,19 +296,21 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
     async def read() -> None:
         try:
             async for line in lines:
-                await incoming.send(SessionMessage(_message(line)))
+                if line.strip():
+                    await incoming.send(SessionMessage(_message(line)))
         except anyio.BrokenResourceError:
             # All lists are read, and it goes on.
             return
         except ValueError:
             problem = f"it printed {MAX_OUTPUT_BYTES:,} bytes to its standard output without the end of a line"
             raise MCPServerError(problem) from None
-        raise EOFError
+        # Whoever waits for an answer now gets `_CLOSED`.
+        await incoming.aclose()
 
     async def write() -> None:
         async for each in outgoing:
             line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
-            # Who does not read any more has ended, which `read` tells.
+            # Who does not read any more has ended, as `read` sees.
             with suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), f"{line}\n".encode())
 

@@ -421,6 +421,25 @@ NAME = f"the MCP server {sys.executable} server.py"
             None,
             id="it says more once its lists are read",
         ),
+        pytest.param(
+            "others = answer\n"
+            "def answer(method, params):\n"
+            "    if method == 'tools/list':\n"
+            "        say(id=message['id'], result={'tools': [tool('a')]})\n"
+            "        os._exit(3)\n"
+            "    return others(method, params)",
+            None,
+            id="it ends with its last reply",
+        ),
+        pytest.param(
+            "others = answer\n"
+            "def answer(method, params):\n"
+            "    print()\n"
+            "    print(' \\t\\r')\n"
+            "    return others(method, params)",
+            None,
+            id="it prints blank lines",
+        ),
     ],
 )
 def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
