@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.guard import allow_programs, guard_network
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import AgentError, MCPServerError
 from pytest_chatprompt.providers.agents.process import (
     MAX_OUTPUT_BYTES,
@@ -34,6 +35,7 @@ from pytest_chatprompt.providers.agents.process import (
     started,
     stderr_tail,
 )
+from pytest_chatprompt.providers.arguments import PositiveNumber, check_setting
 from pytest_chatprompt.wording import cut, data_place, visible_line
 
 if TYPE_CHECKING:
@@ -86,11 +88,17 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 
     Raises:
         MCPServerError: the server could not be started or reached, or does not keep to the protocol.
-        TypeError: not exactly one of the server, a command and a URL is given.
+        TypeError: not exactly one of the server, a command and a URL is given, or the command is no list.
+        ValueError: another argument has an invalid value.
     """
     __tracebackhide__ = True
     if [server, command, url].count(None) != 2:  # noqa: PLR2004
         raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
+    check_setting("mcp_tools", "url", url, NonEmptyString | None)
+    check_setting("mcp_tools", "env", env or {}, dict[str, str])
+    check_setting("mcp_tools", "cwd", cwd, str | Path | None)
+    check_setting("mcp_tools", "headers", headers or {}, dict[str, str])
+    check_setting("mcp_tools", "timeout_seconds", timeout_seconds, PositiveNumber)
     try:
         import mcp  # noqa: PLC0415 - an extra, and a second to import
 
@@ -120,7 +128,8 @@ def _read_command(
     __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
-    if isinstance(command, str) or not command:
+    is_list = isinstance(command, list | tuple) and all(isinstance(word, str | Path) for word in command)
+    if not is_list or not command:
         raise TypeError("mcp_tools: command must be a list of the executable and its arguments")
     argv = [*map(str, command)]
     name = f"the MCP server {shlex.join(argv)}"

@@ -487,6 +487,16 @@ def answer(method, params):
         ("5, url='http://127.0.0.1'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
         ("command='server.py'", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
         ("command=[]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("command=5", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("command=['shop', 5]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("url=5", "ValueError: mcp_tools: url must be a valid string, but is 5"),
+        ("url=''", "ValueError: mcp_tools: url must have at least 1 character, but is ''"),
+        ("command=['shop'], env={'A': 1}", "ValueError: mcp_tools: env['A'] must be a valid string, but is of type int"),
+        ("command=['shop'], env='A=1'", "ValueError: mcp_tools: env must be a valid dictionary, but is of type str"),
+        ("command=['shop'], cwd=5", "ValueError: mcp_tools: cwd must be a valid string, but is 5"),
+        ("url='http://127.0.0.1', headers={'Authorization': b'x'}", "ValueError: mcp_tools: headers['Authorization'] must be a valid string, but is of type bytes"),
+        ("5, timeout_seconds=0", "ValueError: mcp_tools: timeout_seconds must be greater than 0, but is 0"),
+        ("5, timeout_seconds='5'", "ValueError: mcp_tools: timeout_seconds must be a valid number, but is '5'"),
         ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
         ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
         ("5", "the MCP server 5: *asynchronous context manager*"),
@@ -499,7 +509,7 @@ def test_a_wrong_argument_says_what_to_write(shop: Run, arguments: str, problem:
     shop.write({"conftest.py": CONFTEST.format(arguments=arguments)})
     result = shop()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*{problem}", "conftest.py:7: *Error"])
+    result.stdout.fnmatch_lines([f"*{problem}".replace("['A", "[[]'A"), "conftest.py:7: *Error"])
     # Nothing but the user's own lines.
     assert "pytest_chatprompt/" not in result.stdout.str()
 

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpack
 
-from pydantic import NonNegativeFloat
-
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import RawContent, content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.arguments import check_setting, check_settings
+from pytest_chatprompt.providers.arguments import PositiveNumber, check_setting, check_settings
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -66,7 +64,7 @@ class AgentSettings(TypedDict, total=False):
 
     cwd: str | Path | None
     env: Mapping[str, str] | None
-    timeout_seconds: NonNegativeFloat
+    timeout_seconds: PositiveNumber
     capture: bool
 
 
@@ -92,9 +90,8 @@ class AgentProvider(ABC):
 
     def __init__(self, *, executable: str, **settings: Unpack[AgentSettings]) -> None:
         check_settings(self, settings, AgentSettings)
-        check_setting(self, "executable", executable, NonEmptyString)
         cwd = settings.get("cwd")
-        self.executable = executable
+        self.executable = check_setting(self, "executable", executable, NonEmptyString)
         self.cwd = None if cwd is None else Path(cwd)
         self.env = dict(settings.get("env") or {})
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
