@@ -72,7 +72,8 @@ class AgentProvider(ABC):
     """Base class of the agents: runs one on the `question` and the `input_files` of a request.
 
     Args:
-        executable: the agent's program: a name on PATH, or a path.
+        executable: the agent's program: a name on PATH, or a path. A relative one counts from `cwd` if that is set,
+            else from where pytest runs.
         settings: see `AgentSettings`.
 
     Attributes:
@@ -154,6 +155,9 @@ class AgentProvider(ABC):
         """
         from pytest_chatprompt.providers.agents.process import run_process  # noqa: PLC0415 - most runs start no agent
 
+        if self.cwd is None and os.sep in argv[0]:
+            # It cannot be in a working folder that is new.
+            argv = [str(Path(argv[0]).absolute()), *argv[1:]]
         return run_process(
             argv,
             cwd=self.cwd or folder,
