@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -100,10 +100,9 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
     check_setting("mcp_tools", "headers", headers or {}, dict[str, str])
     check_setting("mcp_tools", "timeout_seconds", timeout_seconds, PositiveNumber)
     try:
-        import mcp  # noqa: PLC0415 - an extra, and a second to import
-
-        mcp.Client  # noqa: B018 - version 1 has none
-    except (ImportError, AttributeError):
+        # An extra, and a second to import; version 1 has no such client.
+        from mcp import Client  # noqa: F401, PLC0415
+    except ImportError:
         raise MCPServerError(_NO_SDK) from None
     if command is not None:
         return _read_command(command, env or {}, Path(cwd or root), timeout_seconds)
@@ -116,10 +115,8 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Convert the tools that a server shows to those of an eval file."""
     keys = {"name": "name", "description": "description", "inputSchema": "parameters"}
-    return [
-        {"type": "function", **{keys[key]: value for key, value in tool.items() if key in keys}}
-        for tool in listing["tools"]
-    ]
+    tools = ({keys[key]: value for key, value in tool.items() if key in keys} for tool in listing["tools"])
+    return [{"type": "function", **tool} for tool in tools]
 
 
 def _read_command(
@@ -137,7 +134,7 @@ def _read_command(
     own = {"PYTEST_CHATPROMPT_MCP": token_hex(8)}
     environ = {**get_default_environment(), **env, **own}
     with tempfile.TemporaryFile() as stderr, allow_programs(own), ExitStack() as stack:
-        streams = (subprocess.PIPE, subprocess.PIPE, stderr)
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
         try:
             process: Any = stack.enter_context(
                 started(argv, cwd, environ, streams, hint="pass another command to mcp_tools")
@@ -183,12 +180,9 @@ def _read_url(
             return await _read(streamable_http_client(url, http_client=client), timeout_seconds)
 
     is_free = is_near or allowed_hosts is None
-    guard: AbstractContextManager[Any] = (
-        nullcontext() if is_free else guard_network(allows_programs=True, allowed_hosts=[host])
-    )
     # Without a password and a query, which may be secret.
     name = f"the MCP server at {re.sub('//[^/]*@', '//', url.partition('?')[0])}"
-    with guard:
+    with nullcontext() if is_free else guard_network(allows_programs=True, allowed_hosts=[host]):
         return _run(name, read, timeout_seconds)
 
 
@@ -240,9 +234,8 @@ async def _read(server: Any, timeout_seconds: float) -> dict[str, Any]:
         again = await _lists(client) if changed else lists
         changed = [kind for kind in _SHOWN if lists[kind] != again[kind]]
         if changed:
-            raise MCPServerError(
-                f"its {changed[0]} changed while they were read; let it register them before it answers"
-            )
+            problem = f"its {changed[0]} changed while they were read; let it register them before it answers"
+            raise MCPServerError(problem)
         instructions = {"instructions": client.instructions} if client.instructions else {}
     return instructions | {kind: entries for kind, entries in lists.items() if entries or kind == "tools"}
 

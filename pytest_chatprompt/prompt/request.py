@@ -136,10 +136,7 @@ def settings_of(case: EvalCase, provider_name: str | None) -> FrozenDict:
     settings: FrozenDict = option_readers().settings_for(provider_name, case.settings or {})
     said = split_provider_name(provider_name or "")[1]
     if said and settings.get("model", said) != said:
-        text = (
-            f"the model is {settings['model']!r} here, but {said!r} in the provider's name {provider_name!r}; "
-            "leave one of them out, or write the model under the name of the provider that it is for"
-        )
+        text = f"the model is {settings['model']!r} here, but {said!r} in the provider's name; leave one of them out"
         raise EvalFileError([case_diagnostic(case, text, "settings", "model", provider_name=provider_name or "")])
     return settings
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from pytest_chatprompt.errors import AgentError
 
@@ -90,7 +90,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         input_file.write((stdin or "").encode(errors="surrogatepass"))
         input_file.seek(0)
-        environ, streams = {**os.environ, **(env or {})}, (input_file, stdout, stderr)
+        environ, streams = {**os.environ, **(env or {})}, {"stdin": input_file, "stdout": stdout, "stderr": stderr}
         with started(argv, cwd, environ, streams, hint=hint, keep_detached=keep_detached) as agent:
             reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
         if reason is not None:
@@ -103,36 +103,27 @@ def started(  # noqa: PLR0913 - as for `run_process`
     argv: Sequence[str],
     cwd: Path,
     environ: Mapping[str, str],
-    streams: tuple[IO[bytes] | int, IO[bytes] | int, IO[bytes]],
+    streams: Mapping[str, Any],
     *,
     hint: str,
     keep_detached: bool = False,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Let a program run meanwhile, and end what is left of it; if this process is killed, it is killed too.
 
-    `streams` are its standard input, output and error, as in `subprocess`.
+    `streams` are its `stdin`, `stdout` and `stderr`, as in `subprocess`.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
     mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
-    stdin, stdout, stderr = streams
     agent: subprocess.Popen[bytes] | None = None
     watcher: subprocess.Popen[bytes] | None = None
     try:
         try:
-            agent = subprocess.Popen(  # noqa: S603 - an argument list, which the user sets
-                argv,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=cwd,
-                env={**environ, mark: "1"},
-                # So that Ctrl-C does not reach it, and the group of what it starts has its id.
-                start_new_session=True,
-            )
+            # In a new session Ctrl-C does not reach it, and the group of what it starts has its id.
+            agent = subprocess.Popen(argv, **streams, cwd=cwd, env={**environ, mark: "1"}, start_new_session=True)  # noqa: S603
             mark = "" if keep_detached else mark
             # If a signal kills this process, no `finally` runs.
-            command = [sys.executable, "-I", "-c", _WATCHER, str(agent.pid), mark, *sys.path]
+            command = [sys.executable, "-I", "-c", _WATCHER, str(agent.pid), mark, *map(str, sys.path)]
             watcher = subprocess.Popen(command, stdin=subprocess.PIPE, env=environ, start_new_session=True)  # noqa: S603
         except (OSError, ValueError) as error:
             raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
