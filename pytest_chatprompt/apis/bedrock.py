@@ -206,7 +206,7 @@ class BedrockProvider(BlocksProvider):
         check_setting(self, "region", region, NonEmptyString | None)
         super().__init__(base_url=base_url, **settings)
         self._region = region
-        self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
+        self._signer = AWSSigner(self.vendor, f"set the environment variable {self.key_variable}")
 
     @property
     def region(self) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import pytest
 
 from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.capture.live_capture import ResentRequest
 from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.resent_request import ResentRequest
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError

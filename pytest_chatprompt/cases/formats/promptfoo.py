@@ -32,6 +32,7 @@ from pytest_chatprompt.cases.formats.nunjucks import (
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_bytes, read_text
+from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
@@ -590,17 +591,13 @@ class _Case:
         place, content = self.prompt.node, data.get("content")
 
         def final(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {key: final(inner) for key, inner in value.items()}
-            if isinstance(value, list):
-                return [final(inner) for inner in value]
             return self.texts.final(value, place, variables) if isinstance(value, str) else value
 
-        message = {key: final(value) for key, value in data.items() if key != "content"}
+        message = {key: with_scalars(value, final) for key, value in data.items() if key != "content"}
         if isinstance(content, str):
             message["content"] = self.texts.write(content, place, variables)
         elif isinstance(content, list):
-            parts = [_part(final(each), place) for each in content]
+            parts = [_part(with_scalars(each, final), place) for each in content]
             if ("text", "text") in pairwise(part["type"] for part in parts):
                 raise ProblemError(place, "a message has two texts in a row, which are one here; write one text")
             message["content"] = [part | {"value": self.texts.write(part["value"], place)} for part in parts]
