@@ -13,6 +13,8 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -90,6 +92,8 @@ ForkPytest = Callable[..., ForkedPytest]
 # Called with arguments of pytest, the folder, and optionally `output`, the number of a file for its output, or
 # `terminal`, that of a terminal for its input as well.
 StartPytest = Callable[..., PytestProcess]
+# Called with arguments of pytest.
+RunApart = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
@@ -131,3 +135,18 @@ def start_pytest(fork_pytest: ForkPytest) -> StartPytest:
             return subprocess.Popen(command, cwd=folder, stdin=terminal, stdout=stream, stderr=stream)
 
     return start
+
+
+@pytest.fixture
+def run_apart(pytester: pytest.Pytester, start_pytest: StartPytest) -> RunApart:
+    """Runs pytest in a process of its own; `stdout` of the result has all that it prints, its errors too."""
+
+    def run(*arguments: str) -> pytest.RunResult:
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            status = start_pytest(*arguments, folder=pytester.path, output=output.fileno()).wait()
+            output.seek(0)
+            lines = output.read().decode().splitlines()
+        return pytest.RunResult(status, lines, [], time.monotonic() - start)
+
+    return run

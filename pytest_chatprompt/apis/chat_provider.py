@@ -35,7 +35,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
+from pytest_chatprompt.providers.arguments import NonNegativeNumber, PositiveNumber, check_settings
 from pytest_chatprompt.providers.context import Cancellation, current_context
 from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
@@ -85,8 +85,8 @@ class ChatSettings(TypedDict, total=False):
     stop: Stop | None
     seed: Seed | None
     reasoning_effort: ReasoningEffort | None
-    timeout_seconds: NonNegativeNumber
-    total_timeout_seconds: NonNegativeNumber | None
+    timeout_seconds: PositiveNumber
+    total_timeout_seconds: PositiveNumber | None
     max_retries: NonNegativeInt
     extra_body: InstanceOf[Mapping[str, Any]] | None
     model_limits: InstanceOf[ModelLimits] | None

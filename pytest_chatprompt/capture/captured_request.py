@@ -22,13 +22,13 @@ from pytest_chatprompt.apis.conversation import Conversation, SentMedia, UnreadP
 from pytest_chatprompt.apis.reply import Definitions, ModelRequest
 from pytest_chatprompt.apis.table import find_api, get_api, get_provider, provider_of
 from pytest_chatprompt.apis.vendor_api import PreparedRequest, given, with_settings
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, option_readers
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.chat_prompt import content_parts
-from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.http.client import model_headers
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, read_text
@@ -123,7 +123,7 @@ def captured_request(case: EvalCase, reader: FileReader, provider_name: str | No
     except (NamedFileError, TextFileError, ValueError) as error:
         text = str(error) if isinstance(error, NamedFileError) else f"{case.request}: {error}"
         raise EvalFileError([case_diagnostic(case, text, "request")]) from error
-    said = {} if case.settings is None else option_readers().settings_for(provider_name, case.settings)
+    said = {} if case.settings is None else settings_of(case, provider_name)
     captured = captured._replace(asked_model=split_provider_name(provider_name or "")[1])
     settings, metadata = {**captured.request.settings, **said}, {**case.metadata, "systemPrompt": ""}
     update = {"captured": captured, "settings": settings, "metadata": metadata, "eval_case_id": case.full_id}
