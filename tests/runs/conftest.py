@@ -50,7 +50,7 @@ class Run:
     def start_in(self, terminal: Terminal, *arguments: str) -> PytestProcess:
         """Start pytest in a terminal."""
         options = ("-p", "no:cacheprovider", *arguments)
-        return self._start_pytest(*options, folder=self.path, terminal=terminal.descriptor)
+        return self._start_pytest(*options, folder=self.path, given=terminal.descriptor, output=terminal.descriptor)
 
     def output(self) -> str:
         """What the process has written so far."""
