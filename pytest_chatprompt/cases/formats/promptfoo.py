@@ -179,13 +179,16 @@ class _Reader:
     @contextmanager
     def collecting(self, place: Node, row: Row | None = None) -> Iterator[None]:
         """Collect a problem of what stands at a place, or comes from a row, and go on with what follows."""
-        end = f" (row at {row.place})" if row else ""
+        first = len(self.file.problems)
         try:
             yield
         except ProblemError as error:
-            self.file.reject(error.node, f"{error.text}{end}")
+            self.file.reject(error.node, error.text)
         except UnsupportedTemplateError as error:
-            self.file.reject(place, f"this has {error}{end}")
+            self.file.reject(place, f"this has {error}")
+        if row is not None:
+            told = self.file.problems[first:]
+            self.file.problems[first:] = [each._replace(text=f"{each.text} (row at {row.place})") for each in told]
 
     def translate(self) -> Translation:
         text = read_text(self.file.path, self.file.root)
@@ -195,7 +198,10 @@ class _Reader:
         for key in _REFUSED.keys() & document.value.keys():
             self.file.reject(document.value[key].key, f"{key!r} {_REFUSED[key]}")
         top = self.file.known_entries(document, "a promptfoo file", _TOP.split(), [*_TOP_IGNORED.split(), *_REFUSED])
-        self.environment = {**os.environ, **{name: node.text for name, node in _entries(top.get("env")).items()}}
+        self.environment = {
+            **os.environ,
+            **{name: node.text for name, node in self.file.entries(top.get("env"), "'env'").items()},
+        }
         with self.collecting(document):
             default = self.included(top["defaultTest"]) if "defaultTest" in top else _mapping({}, document)
             self.default = _mapping(self.known(default, "the default test", _TEST, "metadata"), default)
@@ -408,7 +414,8 @@ class _Reader:
         for each in items_of(top.get("tests")):
             yield from self.tests_of(each)
         for node in items_of(top.get("scenarios")):
-            for scenario in map(_entries, items_of(self.included(node))):
+            for each in items_of(self.included(node)):
+                scenario = self.known(each, "a scenario", "config tests", "description")
                 tests = [test for each in items_of(scenario.get("tests")) for test in self.tests_of(each)]
                 for data in items_of(scenario.get("config")):
                     yield from (test._replace(node=self.merged(data, test.node)) for test in tests)
@@ -467,7 +474,7 @@ class _Reader:
         """The cases of a test: one for each combination of its variables, each prompt, and each set of tools."""
         own = self.entries_of(test)
         entries = _entries(self.merged(self.default, _mapping(own, test.node)))
-        options = self.known(entries["options"], "the options of a test", _OPTIONS) if "options" in entries else {}
+        options = self.file.known_entries(entries.get("options"), "the options of a test", _OPTIONS.split(), ())
         if "providerOutput" in entries:
             self.file.ignore(entries["providerOutput"], "a test with 'providerOutput' sends nothing; it is left out")
             return
@@ -494,7 +501,7 @@ class _Reader:
 
     def entries_of(self, test: _Test) -> Nodes:
         """The entries of a test, with the variables of the files that its `vars` name."""
-        entries = self.known(test.node, "a test", _TEST, "metadata")
+        entries: Nodes = self.file.known_entries(test.node, "a test", _TEST.split(), ["metadata"])
         if "vars" not in entries or isinstance(entries["vars"].value, dict | None):
             return entries
         variables: dict[str, Node] = {}
@@ -510,7 +517,7 @@ class _Reader:
 
     def merged(self, first: Node, second: Node) -> Node:
         """A test with what it takes from a default, or from the data of a scenario."""
-        one, other = _entries(first), _entries(second)
+        one, other = (self.file.entries(each, "a test") for each in (first, second))
         merged = {**one, **other}
         for key in one.keys() & other.keys() & {"vars", "options"}:
             both = (self.file.entries(each[key], f"{key!r}") for each in (one, other))
