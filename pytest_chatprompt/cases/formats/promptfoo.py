@@ -36,6 +36,7 @@ from pytest_chatprompt.cases.formats.nunjucks import (
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
+from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
@@ -635,18 +636,14 @@ class _Case:
         place, content = self.prompt.node, data.get("content")
 
         def final(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {key: final(inner) for key, inner in value.items()}
-            if isinstance(value, list):
-                return [final(inner) for inner in value]
             return self.texts.final(value, place, variables) if isinstance(value, str) else value
 
-        is_item = data.get("type") == "message"
-        message = {k: final(value) for k, value in data.items() if k != "content" and not (is_item and k == "type")}
+        left_out = ("content", "type") if data.get("type") == "message" else ("content",)
+        message = {key: with_scalars(value, final) for key, value in data.items() if key not in left_out}
         if isinstance(content, str):
             message["content"] = self.texts.write(content, place, variables)
         elif isinstance(content, list):
-            parts = [_part(final(each), place) for each in content]
+            parts = [_part(with_scalars(each, final), place) for each in content]
             if ("text", "text") in pairwise(part["type"] for part in parts):
                 raise ProblemError(place, "a message has two texts in a row, which are one here; write one text")
             message["content"] = [part | {"value": self.texts.write(part["value"], place)} for part in parts]
