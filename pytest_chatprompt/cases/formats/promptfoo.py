@@ -78,6 +78,10 @@ _NESTED: Final = ("generationConfig", "inferenceConfig")
 _SHARED: Final = ("tools", "tool_choice", "response_format", "instructions")
 _TOP: Final = "prompts providers targets tests scenarios defaultTest env evaluateOptions commandLineOptions description"
 _TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath sharing tags writeLatestResults"
+_RUN: Final = (
+    "cache delay envPath generateSuggestions grader maxConcurrency maxEvalTimeMs progressBar share showProgressBar "
+    "suggestionsCount table tableCellMaxLength tags timeoutMs verbose write"
+)
 _TEST: Final = "description vars assert options prompts provider providers providerOutput"
 _OPTIONS: Final = "prefix suffix repeat disableVarExpansion disableDefaultAsserts transform postprocess transformVars"
 # Its chat completions and those that are like them.
@@ -211,7 +215,9 @@ class _Reader:
         self.read_providers(items_of(top.get("providers") or top.get("targets")))
         if not top.keys() & {"providers", "targets"}:
             self.file.reject(document, "missing key 'providers' of a promptfoo file; name at least one")
-        repeats = (_entries(top.get(key)).get("repeat") for key in ("commandLineOptions", "evaluateOptions"))
+        places = ("commandLineOptions", "evaluateOptions")
+        of_run = (self.file.known_entries(top.get(key), repr(key), ["repeat"], _RUN.split()) for key in places)
+        repeats = [each.get("repeat") for each in of_run]
         cases: list[Node] = []
         rows: dict[int, Row] = {}
         tests: list[_Test] = []
