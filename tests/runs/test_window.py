@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.runs.conftest import Run
+from tests.runs.test_show import CONFTEST as PLAIN_AND_CLI
 
 EVALS = """
 provider: openai
@@ -70,18 +71,6 @@ def test_a_request_that_is_too_long_says_what_fills_it(window: Run) -> None:
 
 
 def test_what_an_agent_or_a_function_is_given_is_measured_too(run: Run) -> None:
-    conftest = """
-import pytest
-from pytest_chatprompt import CLIProvider, ProviderResponse
-
-@pytest.fixture
-def plain_provider():
-    return lambda request: ProviderResponse(text="yes")
-
-@pytest.fixture
-def cli_provider():
-    return CLIProvider(["agent", "{prompt_file}"])
-"""
     case = """
 evalcases:
   - id: one
@@ -89,7 +78,7 @@ evalcases:
     checks: [{type: max_characters, of: request, value: 1}]
     input_messages: [{role: user, content: hello}]
 """
-    run.write({"conftest.py": conftest, "a.eval.yaml": case})
+    run.write({"conftest.py": PLAIN_AND_CLI, "a.eval.yaml": case})
     run("--snapshot-update")
     lines = [line.partition(": the request ")[2] for line in run().outlines if ": the request " in line]
     assert lines[0] == "has 5 characters: last turn 5"
