@@ -65,49 +65,36 @@ def _parser() -> argparse.ArgumentParser:
         description="Work with the reports of runs, as --chatprompt-report PATH.json writes them, and with eval files.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    compare = commands.add_parser(
-        "compare",
-        help="say what got better and what got worse from one run to another",
-        description="Say what got better, what got worse and what changed from one run to another. "
-        "Exits with 1 if a case got worse.",
-    )
+    short = "say what got better and what got worse from one run to another"
+    long = "Say what got better, what got worse and what changed from one run to another. "
+    compare = commands.add_parser("compare", help=short, description=f"{long}Exits with 1 if a case got worse.")
     compare.add_argument("before", type=Path, metavar="BEFORE.json", help="the report of the first run")
     compare.add_argument("after", type=Path, metavar="AFTER.json", help="the report of the second run")
     compare.add_argument("-o", dest="page", type=Path, metavar="PATH.html", help="write both runs as a page, too")
     compare.set_defaults(run=_compare)
-    merge = commands.add_parser(
-        "merge",
-        help="make one report of those of several shards, or put their recordings into one folder",
-        description="Make one report of those of several shards, or put the recordings of several shards into one "
-        "folder. A test that several shards ran, or recorded with different replies, is an error. "
-        "Exits with 1 if there are snapshots that no shard uses.",
+    short = "make one report of those of several shards, or put their recordings into one folder"
+    long = (
+        "Make one report of those of several shards, or put the recordings of several shards into one folder. A test "
+        "that several shards ran, or recorded with different replies, is an error. Exits with 1 if there are snapshots "
+        "that no shard uses."
     )
-    merge.add_argument(
-        "shards", nargs="+", type=Path, metavar="SHARD", help="the .json report of a shard; or folders with recordings"
+    merge = commands.add_parser("merge", help=short, description=long)
+    shards = "the .json report of a shard; or folders with recordings"
+    merge.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help=shards)
+    outputs = (
+        f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated. For recordings: "
+        "the folder of the project"
     )
-    merge.add_argument(
-        "-o",
-        dest="outputs",
-        type=Path,
-        action="append",
-        required=True,
-        metavar="PATH",
-        help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated. "
-        "For recordings: the folder of the project",
-    )
-    merge.add_argument(
-        "--snapshot-warn-unused",
-        dest="only_warns",
-        action="store_true",
-        help="exit with 0 even if there are snapshots that no shard uses",
-    )
+    merge.add_argument("-o", dest="outputs", type=Path, action="append", required=True, metavar="PATH", help=outputs)
+    only_warns = "exit with 0 even if there are snapshots that no shard uses"
+    merge.add_argument("--snapshot-warn-unused", dest="only_warns", action="store_true", help=only_warns)
     merge.set_defaults(run=_merge)
-    convert = commands.add_parser(
-        "convert",
-        help="write a file of another tool, such as promptfooconfig.yaml, as an eval file",
-        description="Write a file of another tool, such as promptfooconfig.yaml, as an eval file to standard output. "
-        "The files that it names have to lie below the working folder. Standard error has what is not translated.",
+    short = "write a file of another tool, such as promptfooconfig.yaml, as an eval file"
+    long = (
+        "Write a file of another tool, such as promptfooconfig.yaml, as an eval file to standard output. The files "
+        "that it names have to lie below the working folder. Standard error has what is not translated."
     )
+    convert = commands.add_parser("convert", help=short, description=long)
     convert.add_argument("file", type=Path, metavar="FILE", help="the file to convert")
     convert.set_defaults(run=_convert)
     return parser

@@ -18,15 +18,14 @@ DEFAULT_CONCURRENCY: Final = 8
 AB_KINDS: Final = {"model": "gpt-5-mini", "provider": "anthropic"}
 # The formats of reports; `reports.formats` writes them.
 REPORT_SUFFIXES: Final = (".html", ".md", ".json")
+_SUFFIXES: Final = ", ".join(REPORT_SUFFIXES)
 
 
 def resolve_report_path(config: pytest.Config, text: str) -> Path:
     """The file of a report, relative to where pytest was started, as that of `--junitxml`."""
     path = config.invocation_params.dir / Path(text).expanduser()
     if path.suffix not in REPORT_SUFFIXES:
-        raise pytest.UsageError(
-            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(REPORT_SUFFIXES)}"
-        )
+        raise pytest.UsageError(f"--chatprompt-report: {text!r} has an unknown suffix; end it with {_SUFFIXES}")
     if path.is_dir():
         raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")
     return path
@@ -112,6 +111,12 @@ _PLACEHOLDERS: Final = (
     "environment variables that eval_api sets where they are not set, or none (default: the API keys of installed SDKs)"
 )
 _BUDGET: Final = "send nothing more in a live run once this much was spent, in US dollars"
+_AB: Final = "in a live run: compare the answers to what changed since REF, or by model=NAME, provider=NAME"
+_ACCEPT: Final = (
+    "write one change of the run into each snapshot that has it, by its id, or `new` snapshots, or remove `unused` "
+    "ones; may be repeated"
+)
+_REPORT: Final = f"write a report of the run, in the format of the suffix ({_SUFFIXES}); may be repeated"
 
 
 # Each collector of the run, its report, and what it has collected, before options and other plugins drop any of it.
@@ -131,7 +136,8 @@ REFUSED_UPDATE: Final = "chatprompt_refused_update"
 # The mark of a test whose requests need not begin with all of the one before.
 MOVES_PREFIX: Final = "moves_cache_prefix"
 _FLAG: Final = {"action": "store_true"}
-_REVIEW: Final = {"action": "store_const", "dest": "chatprompt_review"}
+_LIST: Final = {"action": "append", "default": []}
+_CONST: Final = {"action": "store_const", "dest": "chatprompt_review"}
 # The options: what follows `--chatprompt-`, how they are parsed, and the help.
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("provider", {"metavar": "NAME"}, "send every case through this provider instead of the one in its file"),
@@ -142,33 +148,20 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("record", _FLAG, "with --chatprompt-live: write what the APIs reply beside the snapshots"),
     ("replay", _FLAG, "use recorded replies; with --chatprompt-live, record those that are missing"),
     ("against", {"metavar": "REF"}, "compare with the snapshots of a git revision: what this branch changes"),
-    (
-        "ab",
-        {"metavar": "REF"},
-        "in a live run: compare the answers to what changed since REF, or by model=NAME, provider=NAME",
-    ),
+    ("ab", {"metavar": "REF"}, _AB),
     ("ab-fail-worse", _FLAG, "with --chatprompt-ab: exit with 1 if the answers are worse"),
     ("remove-unused", _FLAG, "remove unused snapshots of own code, recordings and replies, too, if all tests pass"),
     ("schema", _FLAG, "print the JSON Schema of eval files, for editors, and collect nothing"),
     ("show", _FLAG, "print what is sent, as a conversation and as it is, and compare nothing"),
-    (
-        "accept",
-        {"metavar": "ID", "action": "append", "default": []},
-        "write one change of the run into each snapshot that has it, by its id, or `new` snapshots, or remove `unused` "
-        "ones; may be repeated",
-    ),
+    ("accept", _LIST | {"metavar": "ID"}, _ACCEPT),
     # A whole option for each value, since argparse would take a path that follows for the value.
     (
         "review",
-        _REVIEW | {"const": "terminal"},
+        _CONST | {"const": "terminal"},
         "ask in the terminal after the tests, change by change, what to accept",
     ),
-    ("review=browser", _REVIEW | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
-    (
-        "report",
-        {"metavar": "PATH", "action": "append", "default": []},
-        f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated",
-    ),
+    ("review=browser", _CONST | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
+    ("report", _LIST | {"metavar": "PATH"}, _REPORT),
 )
 # The ini values: what follows `chatprompt_`, the type, the default, and the help.
 _INI_VALUES: Final[tuple[tuple[str, Any, Any, str], ...]] = (
@@ -312,9 +305,8 @@ class Options:
             raise pytest.UsageError("--chatprompt-ab compares the answers of a live run; add --chatprompt-live")
         else:
             if is_kind and not name:
-                raise pytest.UsageError(
-                    f"--chatprompt-ab {kind}= names no {kind}; write one, such as {kind}={AB_KINDS[kind]}"
-                )
+                example = f"{kind}={AB_KINDS[kind]}"
+                raise pytest.UsageError(f"--chatprompt-ab {kind}= names no {kind}; write one, such as {example}")
             others = (*_WRITING, "--chatprompt-accept", "--chatprompt-review")
             _check_alone(config, "--chatprompt-ab writes no snapshots", others)
 

@@ -63,13 +63,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thread_unsafe: has no effect any more, as all answers are graded in one thread")
     config.addinivalue_line("markers", f"{MOVES_PREFIX}: no request need begin with the one before; reason= says why")
     is_worker = hasattr(config, "workerinput")
-    if options.live or options.replay:
+    if (options.live or options.replay) and not is_worker:
+        from pytest_chatprompt.reports.run_hooks import AnswerHooks, ProviderComparison  # noqa: PLC0415
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
-    if (options.live or options.replay) and not is_worker:
-        from pytest_chatprompt.reports.run_hooks import AnswerHooks, ProviderComparison  # noqa: PLC0415
-
         config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
         if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
             config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
@@ -108,24 +106,15 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
 
 def _register_acceptance(config: pytest.Config, options: Options) -> None:
     """Register what accepts changes when the tests have ended, or says that none may be accepted unseen."""
-    from pytest_chatprompt.reports.acceptance import AcceptanceHooks, accept_ids  # noqa: PLC0415
+    from pytest_chatprompt.reports.acceptance import AcceptanceHooks, accept_ids, refuse_update  # noqa: PLC0415
 
-    if options.refused_update:
-        from pytest_chatprompt.reports.protection import RefusedUpdate  # noqa: PLC0415
-
-        config.pluginmanager.register(RefusedUpdate(), "chatprompt-refused-update")
-    if options.accept:
-        config.pluginmanager.register(AcceptanceHooks(accept_ids(options.accept)), "chatprompt-acceptance")
+    # At most one of them is asked for.
+    decide = accept_ids if options.accept else refuse_update
     if options.review == "terminal":
-        from pytest_chatprompt.reports.terminal_review import review_in_terminal  # noqa: PLC0415
-
-        config.pluginmanager.register(AcceptanceHooks(review_in_terminal), "chatprompt-acceptance")
-    if options.review == "browser":
-        from pytest_chatprompt.reports.browser_review import BrowserReview  # noqa: PLC0415
-
-        review = BrowserReview()
-        config.pluginmanager.register(review, "chatprompt-browser-review")
-        config.pluginmanager.register(AcceptanceHooks(review.decide), "chatprompt-acceptance")
+        from pytest_chatprompt.reports.terminal_review import review_in_terminal as decide  # noqa: PLC0415
+    elif options.review == "browser":
+        from pytest_chatprompt.reports.browser_review import review_in_browser as decide  # noqa: PLC0415
+    config.pluginmanager.register(AcceptanceHooks(decide), "chatprompt-acceptance")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
@@ -221,8 +210,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     option.disable_unused_snapshots = is_disabled or exitstatus == pytest.ExitCode.INTERRUPTED
     folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
-    if any(_holds_written_file(folder / dirname) for folder in folders):
-        option.ignore_file_extensions.append("yaml")
+    if any(next((folder / dirname).glob("*/*.yaml"), None) for folder in folders):
+        from pytest_chatprompt.snapshots.unused import holds_written_file  # noqa: PLC0415
+
+        if any(holds_written_file(folder / dirname) for folder in folders):
+            option.ignore_file_extensions.append("yaml")
     _register_review(session.config)
     result = yield
     # Syrupy's summary, which comes later, says so if the user has switched its search off.
@@ -238,15 +230,6 @@ def _register_review(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.terminal_hooks import register_review  # noqa: PLC0415
 
         register_review(config, reporter)
-
-
-def _holds_written_file(folder: Path) -> bool:
-    """Whether a folder of snapshots has one of this plugin."""
-    if next(folder.glob("*/*.yaml"), None) is None:
-        return False
-    from pytest_chatprompt.snapshots.unused import holds_written_file  # noqa: PLC0415
-
-    return holds_written_file(folder)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -75,12 +75,9 @@ _MOST_OF_VALUE: Final = 80
 
 def describe_check(check: EvalCheck) -> str:
     """A check in a few words: `icontains 'off-by-one'`."""
-    words = [check.type]
     arguments = {key: cut(_shown(value), _MOST_OF_VALUE) for key, value in check.arguments.items()}
-    if "value" in arguments:
-        words.append(arguments.pop("value"))
-    words += [f"{key}={value}" for key, value in arguments.items()]
-    return " ".join(words)
+    value = [arguments.pop("value")] if "value" in arguments else []
+    return " ".join([check.type, *value, *map("=".join, arguments.items())])
 
 
 def verdict_word(passed: bool | None) -> str:

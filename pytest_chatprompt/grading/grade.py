@@ -37,13 +37,11 @@ class GradedCheck:
     def sentence(self) -> str:
         """What it said: `failed: icontains '14 days': the answer does not contain it`."""
         written, of = self.check.written, {} if self.check.of == "answer" else {"of": self.check.of}
-        arguments = {key: value for key, value in written.arguments.items() if key != "of"}
-        if arguments.get("value") is None:
-            arguments.pop("value", None)
+        without = ("of", "value") if written.arguments.get("value") is None else ("of",)
+        arguments = {key: value for key, value in written.arguments.items() if key not in without}
         description = describe_check(EvalCheck(written.type.replace("-", "_"), arguments | of))
-        if self.verdict is None:
-            return verdict_sentence(None, description, self.check.of, self.error)
-        return verdict_sentence(self.passed, description, self.check.of, self.verdict.reason)
+        passed, reason = (None, self.error) if self.verdict is None else (self.passed, self.verdict.reason)
+        return verdict_sentence(passed, description, self.check.of, reason)
 
 
 def grade(

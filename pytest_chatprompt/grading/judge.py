@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -106,13 +106,11 @@ class JudgeQuestion:
             except TextTemplateError as error:
                 raise CheckError(f"message {number} of the judge's template: {error}") from error
         # An agent gets the question, a chat API the messages.
-        whole = "\n\n".join(message.text for message in messages)
+        text = "\n\n".join(message.text for message in messages)
+        # No provider adds a system message of its own.
+        metadata = {"systemPrompt": ""}
         return ProviderRequest(
-            question=whole,
-            chat_prompt=tuple(messages),
-            # No provider adds a system message of its own.
-            metadata={"systemPrompt": ""},
-            response_format=VERDICT_FORMAT,
+            question=text, chat_prompt=tuple(messages), metadata=metadata, response_format=VERDICT_FORMAT
         )
 
 
@@ -159,13 +157,6 @@ class LlmRubric(Check):
         own = self.template if isinstance(self.template, tuple) else prompt
         rubric = self.value if self.value is not None else case.outcome
         return JudgeQuestion(rubric or "", transcript, own or default_prompt(), case.vars or {}, self.votes)
-
-
-def judge_questions(
-    checks: Iterable[Check], case: EvalCase, transcript: str, prompt: JudgePrompt | None
-) -> tuple[JudgeQuestion, ...]:
-    """What a judge is asked about the answers to a case: one question for each check that asks it, in their order."""
-    return tuple(check.question(case, transcript, prompt) for check in checks if isinstance(check, LlmRubric))
 
 
 _MOST_SHOWN: Final = 200

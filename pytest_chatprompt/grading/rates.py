@@ -30,17 +30,16 @@ _ENOUGH_EVIDENCE: Final = 20
 _Z: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson_interval(passed: int, total: int) -> Interval:
     """Wilson's score interval of a rate, without continuity correction.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
     if not total:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate, weight = passed / total, z * z / total
+    rate, weight = passed / total, _Z * _Z / total
     center = rate + weight / 2
-    spread = z * math.sqrt(rate * (1 - rate) / total + weight / (4 * total))
+    spread = _Z * math.sqrt(rate * (1 - rate) / total + weight / (4 * total))
     low, high = (center - spread) / (1 + weight), (center + spread) / (1 + weight)
     # Rounding must not leave a rate of 0 or 1 outside.
     return (0.0 if passed == 0 else max(low, 0.0)), (1.0 if passed == total else min(high, 1.0))
@@ -111,11 +110,8 @@ class Pairs:
         12 (1947); exact by the binomial distribution.
         """
         count = self.disagreeing
-        ways = total = 1
-        for number in range(min(self.only_before, self.only_after)):
-            ways = ways * (count - number) // (number + 1)
-            total += ways
-        return min(2 * total / (1 << count), 1.0)
+        ways = sum(math.comb(count, number) for number in range(min(self.only_before, self.only_after) + 1))
+        return min(2 * ways / (1 << count), 1.0)
 
     @property
     def has_evidence(self) -> bool:

@@ -5,7 +5,7 @@ An error of the judge is a vote without a verdict, and becomes an error of its c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -37,14 +37,9 @@ class Judging:
     previews: tuple[Exchange, ...]
 
 
-def preview_judging(
-    judge: Provider, questions: Sequence[JudgeQuestion], show: Callable[[ProviderRequest], Exchange]
-) -> Judging:
-    """What a judge will be asked about the answer to a case; nothing is sent."""
-    return Judging(judge, tuple(questions), tuple(_preview(question.preview(), show) for question in questions))
-
-
-def _preview(request: ProviderRequest, show: Callable[[ProviderRequest], Exchange]) -> Exchange:
+def preview_question(question: JudgeQuestion, show: Callable[[ProviderRequest], Exchange]) -> Exchange:
+    """What a judge will be sent for a question, with a stand-in for the answer; nothing is sent."""
+    request = question.preview()
     try:
         try:
             return show(request)

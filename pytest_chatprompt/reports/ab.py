@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from pytest_chatprompt.grading.rates import Pairs, Verdict, mean_interval, shared_words, wilson_interval
 from pytest_chatprompt.options import AB_KINDS
@@ -164,31 +164,24 @@ class Compared:
 
     def result(self) -> AbResult:
         """The record of it."""
-        pairs, found = self.pairs, dict[str, Any]()
+        pairs, found = self.pairs, asdict(self.pairs)
         if pairs.total:
             low, high = pairs.shown_interval(is_sequential=self.is_sequential)
             points = pairs.detectable_points(is_sequential=self.is_sequential)
-            found = {
+            found |= {
                 "difference": round(pairs.difference, 4),
                 "interval": (round(low, 4), round(high, 4)),
                 "p_value": None if self.is_sequential else pairs.p_value,
                 "verdict": self.verdict,
                 "detectable": None if points is None else points / 100,
             }
-        return AbResult(
-            compared_with=self.name,
-            is_sequential=self.is_sequential,
-            summary=self.sentence(),
-            **asdict(pairs),
-            **found,
-        )
+        return AbResult(compared_with=self.name, is_sequential=self.is_sequential, summary=self.sentence(), **found)
 
 
 def compared_versions(run: RunResults) -> Compared | None:
     """The cases of a run that compares two versions; `None` if it does not."""
-    return (
-        None if run.ab is None else Compared.of(run.results, run.ab.compared_with, is_sequential=run.ab.is_sequential)
-    )
+    ab = run.ab
+    return None if ab is None else Compared.of(run.results, ab.compared_with, is_sequential=ab.is_sequential)
 
 
 def turned(case: VersionsResult) -> str:

@@ -18,12 +18,13 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.options import NOTHING_UNUSED, UNUSED, options_key
+from pytest_chatprompt.options import ALLOW_UPDATE, NOTHING_UNUSED, UNUSED, options_key
 from pytest_chatprompt.reports.review import Review, change_cost
-from pytest_chatprompt.reports.run_hooks import result_of
+from pytest_chatprompt.reports.run_commands import accept_all
+from pytest_chatprompt.reports.run_hooks import CollectedResults, result_of, run_results
 from pytest_chatprompt.reports.terminal import write_lines
 from pytest_chatprompt.reports.terminal_hooks import shortened
-from pytest_chatprompt.results.records import CaseResult, SnapshotResult
+from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotResult
 from pytest_chatprompt.results.texts import summary_line
 from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
 from pytest_chatprompt.snapshots.files import (
@@ -47,6 +48,7 @@ class Acceptance:
     Args:
         results: of the tests that differ from their snapshots.
         root: pytest's root folder.
+        run: the whole run; by default these tests.
 
     Attributes:
         results: of each snapshot that differs, by test and path, as they are with what was accepted.
@@ -57,7 +59,8 @@ class Acceptance:
         problems: what could not be, and why, in a line each.
     """
 
-    def __init__(self, results: Sequence[CaseResult], root: Path) -> None:
+    def __init__(self, results: Sequence[CaseResult], root: Path, run: RunResults | None = None) -> None:
+        self.run = run or RunResults(results=tuple(results))
         self.results = {each.key: each for result in results for each in result.by_snapshot if each.differs}
         self._root = root
         self.review = review = Review(list(self.results.values()))
@@ -93,11 +96,10 @@ class Acceptance:
             with suppress(OSError):
                 remove_leftovers(folder)
         number = len(results) - len(problems)
-        what = (
-            count(number, "new snapshot") if change_id == NEW else f"change {change_id} in {count(number, 'snapshot')}"
-        )
+        what = "new snapshot" if change_id == NEW else "snapshot"
+        change = "" if change_id == NEW else f"change {change_id} in "
         if number:
-            self.accepted.append(f"accepted {what}")
+            self.accepted.append(f"accepted {change}{count(number, what)}")
         self.problems += problems
         return problems
 
@@ -171,10 +173,11 @@ def _accepted(before: SnapshotResult, text: str) -> SnapshotResult:
 Decide = Callable[[Acceptance, pytest.Config], object]
 
 
-class AcceptanceHooks:
+class AcceptanceHooks(CollectedResults):
     """Asks what to accept when all tests of a run have ended; the rest is reviewed as ever."""
 
     def __init__(self, decide: Decide) -> None:
+        super().__init__()
         self._decide = decide
         self._acceptance = Acceptance([], Path())
         # The reports of each test, and of its subtests, that tell what differs.
@@ -182,6 +185,7 @@ class AcceptanceHooks:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what differs in the last run of a test, also if it does not fail for that."""
+        super().pytest_runtest_logreport(report)
         if report.when == "setup":
             self._reports.pop(report.nodeid, None)
         result = result_of(report)
@@ -196,9 +200,9 @@ class AcceptanceHooks:
             result = yield
         except (KeyboardInterrupt, session.Failed) as end:
             # Pytest and pytest-xdist have subclasses of their own for runs that end early.
-            if type(end) is not KeyboardInterrupt:
+            if type(end) is not KeyboardInterrupt or self._decide is refuse_update:
                 self._accept(session)
-            if session.testsfailed or not session.shouldfail:
+            if session.testsfailed or self._acceptance.problems or not session.shouldfail:
                 raise
             self._acceptance.accepted.append("the run ended early: run again for the tests that did not run")
             return True
@@ -208,11 +212,17 @@ class AcceptanceHooks:
     def _accept(self, session: pytest.Session) -> None:
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         differing = list(chain(*self._reports.values()))
-        self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath)
+        run = run_results(session.config, self.results.values())
+        self._acceptance = Acceptance([result for _, result in differing], session.config.rootpath, run)
         self._decide(self._acceptance, session.config)
         if self._acceptance.accepted or not self._acceptance.problems:
             _settle(session, reporter, differing, self._acceptance)
-        session.testsfailed += bool(self._acceptance.problems)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run in which something is not accepted that was asked for."""
+        if self._acceptance.problems and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -221,19 +231,27 @@ class AcceptanceHooks:
         write_lines(terminalreporter, dict.fromkeys(self._acceptance.problems), red=True)
 
 
-def accept_ids(ids: Sequence[str]) -> Decide:
+def accept_ids(acceptance: Acceptance, config: pytest.Config) -> None:
     """Accept the changes that the command line names; nothing if one of the ids says not which."""
+    ids = config.stash[options_key].accept
+    found = {asked: acceptance.find(asked) for asked in ids if asked != UNUSED}
+    acceptance.problems += [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
+    if not acceptance.problems:
+        for change_id in dict.fromkeys(meant for (meant,) in found.values()):
+            acceptance.accept(change_id)
+    if UNUSED in ids and not config.pluginmanager.hasplugin(_UNUSED_SNAPSHOTS):
+        acceptance.problems.append(NOTHING_UNUSED)
 
-    def decide(acceptance: Acceptance, config: pytest.Config) -> None:
-        found = {asked: acceptance.find(asked) for asked in ids if asked != UNUSED}
-        acceptance.problems += [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
-        if not acceptance.problems:
-            for change_id in dict.fromkeys(meant for (meant,) in found.values()):
-                acceptance.accept(change_id)
-        if UNUSED in ids and not config.pluginmanager.hasplugin(_UNUSED_SNAPSHOTS):
-            acceptance.problems.append(NOTHING_UNUSED)
 
-    return decide
+def refuse_update(acceptance: Acceptance, config: pytest.Config) -> None:
+    """Write nothing in a protected project, and say why, and by which ids its changes are accepted."""
+    command = accept_all(acceptance.run, list(acceptance.results.values()), "ID")
+    ids, option = ", ".join(acceptance.changes), config.stash[options_key].refused_update
+    acceptance.problems += (
+        f"{option} is refused: chatprompt_protect is set, and this run has no terminal. Nothing is written.",
+        f"To accept what you name: {command}, with {ids}" if ids else "No eval snapshot differs.",
+        f"To accept all that nobody has looked at: set {ALLOW_UPDATE}=1.",
+    )
 
 
 def unknown(asked: str, meant: Sequence[str], acceptance: Acceptance) -> str:
@@ -244,10 +262,7 @@ def unknown(asked: str, meant: Sequence[str], acceptance: Acceptance) -> str:
 
 
 def _settle(
-    session: pytest.Session,
-    reporter: Any,
-    differing: Sequence[tuple[Any, CaseResult]],
-    acceptance: Acceptance,
+    session: pytest.Session, reporter: Any, differing: Sequence[tuple[Any, CaseResult]], acceptance: Acceptance
 ) -> None:
     """Let the reports of a run say what is left, and count those of which nothing is as accepted."""
     plugin: Any = session.config.pluginmanager.get_plugin("chatprompt-reports-of-run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -172,15 +171,18 @@ def _rows(totals: Sequence[Total]) -> Iterator[tuple[str, list[str]]]:
     for name in ("input tokens", "output tokens"):
         yield name, [_shown("{:,}", sum, total.known(name.replace(" ", "_"))) for total in totals]
     if any(total.known("cost_usd") for total in totals):
-        yield "cost", list(map(_cost, totals))
+        # Of replayed answers what they cost when they were recorded.
+        yield "cost", [known_sum([each.cost_usd for each in total.responses], dollars) for total in totals]
 
 
 def _shown(form: str, combine: Callable[[list[Any]], float], values: list[Any]) -> str:
     return form.format(combine(values)) if values else "unknown"
 
 
-def _cost(total: Total) -> str:
-    """The cost of the answers, replayed ones as when they were recorded: `$0.12`, `$0.12 + 3 unknown`, or `unknown`."""
-    costs = total.known("cost_usd")
-    unknown = len(total.responses) - len(costs)
-    return (dollars(math.fsum(costs)) + (f" + {unknown} unknown" if unknown else "")) if costs else "unknown"
+def known_sum(numbers: Sequence[Any], show: Callable[[Any], str]) -> str:
+    """A sum, and how many answers lack the number: `$0.12`, `$0.12 + 3 unknown`, `unknown`."""
+    known = [number for number in numbers if isinstance(number, int | float)]
+    unknown = len(numbers) - len(known)
+    if numbers and not known:
+        return "unknown"
+    return f"{show(sum(known))} + {unknown} unknown" if unknown else show(sum(known))

@@ -20,9 +20,7 @@ import pytest
 
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
-from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import write_lines
-from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.snapshots.stored import NEW
 from pytest_chatprompt.wording import count, first_lines
 
@@ -40,27 +38,24 @@ _HEADERS: Final = {
 }
 
 
-class BrowserReview(CollectedResults):
-    """Collects the results of a run, which its page shows, and lets be decided on that page."""
-
-    def decide(self, acceptance: Acceptance, config: pytest.Config) -> None:
-        """Serve the page until each change is decided, or until Ctrl-C."""
-        if not acceptance.changes:
-            return
-        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-        try:
-            server = ReviewServer(acceptance, run_results(config, self.results.values()))
-        except OSError as error:
-            acceptance.problems.append(f"cannot serve the page of the review: {error}")
-            return
-        with server:
-            # Below pytest's progress.
-            write_lines(reporter, ("", f"Review at {server.url} (Ctrl-C ends it)"))
-            reporter.flush()
-            with suppress(KeyboardInterrupt):
-                server.serve_forever()
-            # What is being written comes first, and no decision is taken any more.
-            server.turn.acquire()
+def review_in_browser(acceptance: Acceptance, config: pytest.Config) -> None:
+    """Serve the page of the run until each change is decided there, or until Ctrl-C."""
+    if not acceptance.changes:
+        return
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    try:
+        server = ReviewServer(acceptance)
+    except OSError as error:
+        acceptance.problems.append(f"cannot serve the page of the review: {error}")
+        return
+    with server:
+        # Below pytest's progress.
+        write_lines(reporter, ("", f"Review at {server.url} (Ctrl-C ends it)"))
+        reporter.flush()
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+        # What is being written comes first, and no decision is taken any more.
+        server.turn.acquire()
 
 
 class ReviewServer(ThreadingTCPServer):
@@ -77,7 +72,7 @@ class ReviewServer(ThreadingTCPServer):
     # One on which a browser says nothing holds up no end.
     daemon_threads = True
 
-    def __init__(self, acceptance: Acceptance, run: RunResults) -> None:
+    def __init__(self, acceptance: Acceptance) -> None:
         super().__init__((_ADDRESS, 0), _Handler)
         self.host = f"{_ADDRESS}:{self.server_address[1]}"
         self.path = f"/{secrets.token_urlsafe()}/"
@@ -85,18 +80,18 @@ class ReviewServer(ThreadingTCPServer):
         self.decisions: dict[str, Decision] = {}
         self.turn = threading.Lock()
         self.acceptance = acceptance
-        self._run = run
 
     def page(self) -> str:
         """The page, with what is decided."""
         with self.turn:
-            return render_page(self._run, review=self.acceptance.review, decisions=self.decisions)
+            return render_page(self.acceptance.run, review=self.acceptance.review, decisions=self.decisions)
 
     def decide(self, change_id: str, word: str) -> tuple[int, str]:
         """Do what is decided, unless something was decided before: how many changes are left, and all decisions."""
         with self.turn:
             if change_id not in self.decisions:
-                self.decisions[change_id] = self._accept(change_id) if word == "accept" else _SKIPPED
+                skipped = Decision("skipped", "skipped", [])
+                self.decisions[change_id] = self._accept(change_id) if word == "accept" else skipped
             left = len(self.acceptance.changes) - len(self.decisions)
             return left, json.dumps(self.decisions)
 
@@ -111,9 +106,6 @@ class ReviewServer(ThreadingTCPServer):
         """Say nothing of a browser that went away."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
-
-
-_SKIPPED: Final = Decision("skipped", "skipped", [])
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -263,10 +263,7 @@ def _told(case: CaseComparison) -> ToldCase:
         facts.append("what is sent changed")
     elif case.is_answer_changed and case.is_request_changed is False:
         facts.append("what is sent is the same")
-    lines = []
-    for check in (*case.failing, *case.passing):
-        place = f"{check.place}: " if check.place else ""
-        lines.append(f"{place}{check.sentence}")
+    lines = [f"{each.place}: {each.sentence}".removeprefix(": ") for each in (*case.failing, *case.passing)]
     if after.error is not None and not case.failing:
         lines.append(after.error.message)
     return after.node_id, "; ".join(facts), lines, case.answers

@@ -177,19 +177,13 @@ def _change(run: RunResults, distinct: DistinctChange, most_lines: int) -> str:
     places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
     cases = listed([code(node_id) for node_id in distinct.node_ids], _MOST_NAMES)
     cost = cost_line(distinct.costs, code)
-    return "\n".join(
-        [
-            f"<details><summary>{summary}</summary>",
-            "",
-            _block("diff", lines, most_lines),
-            "",
-            f"In {places}.",
-            "",
-            *([f"What is sent: {cost}.", ""] if cost else []),
-            f"Snapshots: {cases}.",
-            "",
-            *([f"To accept it: {code(command, _RESERVED // 2)}", ""] if command else []),
-            "</details>",
-            "",
-        ]
+    paragraphs = (
+        f"<details><summary>{summary}</summary>",
+        _block("diff", lines, most_lines),
+        f"In {places}.",
+        f"What is sent: {cost}." if cost else "",
+        f"Snapshots: {cases}.",
+        f"To accept it: {code(command, _RESERVED // 2)}" if command else "",
+        "</details>\n",
     )
+    return "\n\n".join(filter(None, paragraphs))

@@ -72,6 +72,10 @@ def render_page(
     review = review or Review(differing)
     counts = Counter(result.outcome for result in run.results)
     index, blocks = page_data(run, review, comparison)
+    nothing = "Every snapshot shows what is sent" if run.results else "No tests of this plugin ran"
+    headline = pass_rate(run) or review.title() or nothing
+    # Those that failed for anything but their snapshot; a comparison tells which got worse.
+    failures = [each for each in run.results if each.outcome in _OUTCOMES[:2] and not each.differs]
     is_report = decisions is None
     style = "".join(map(_read, ("page.css",) if is_report else ("page.css", "review.css")))
     script = "".join(map(_read, _SCRIPTS if is_report else (*_SCRIPTS, "review.js")))
@@ -80,7 +84,7 @@ def render_page(
         run=run,
         comparison=comparison,
         review=review,
-        headline=_headline(run, review, comparison),
+        headline=headline if comparison is None else comparison.headline,
         title=review.title(),
         decisions=decisions,
         changes=review.changes[:most],
@@ -89,10 +93,7 @@ def render_page(
         hidden_changes=max(len(review.changes) - most, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results)) if comparison is None else comparison.table,
-        # Those that failed for anything but their snapshot; a comparison tells which got worse.
-        failures=[each for each in run.results if each.outcome in _OUTCOMES[:2] and not each.differs]
-        if comparison is None
-        else [],
+        failures=failures if comparison is None else [],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         marks=("changed", "new", "renamed") if comparison is None else KINDS,
         index=index,
@@ -102,14 +103,6 @@ def render_page(
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
-
-
-def _headline(run: RunResults, review: Review, comparison: RunComparison | None) -> str:
-    """What came of a run, in one line: of answers how many passed, else what changed."""
-    if comparison is not None:
-        return comparison.headline
-    nothing = "Every snapshot shows what is sent" if run.results else "No tests of this plugin ran"
-    return pass_rate(run) or review.title() or nothing
 
 
 def _read(name: str) -> str:

@@ -19,6 +19,7 @@ from pytest_chatprompt.apis.conversation import (
     ToolResult,
 )
 from pytest_chatprompt.apis.table import get_api
+from pytest_chatprompt.grading.check import verdict_word
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.answers import answer_facts, called_tools
 from pytest_chatprompt.reports.compare import CaseComparison, RunComparison, payload
@@ -27,7 +28,7 @@ from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, ResponseResult, RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, Content, requests_in
+from pytest_chatprompt.snapshots.stored import Change, requests_in
 from pytest_chatprompt.snapshots.story import StoryRequest, parting_hint, read_story
 from pytest_chatprompt.wording import cut
 
@@ -144,10 +145,8 @@ def page_data(run: RunResults, review: Review, comparison: RunComparison | None 
             entry |= {"kind": "new"} if case is None else {"kind": case.kind, "answers": case.answers}
         entries.append(entry | {"block": len(blocks) - 1, "at": len(blocks[-1])})
         blocks[-1].append(body)
-    index = {
-        "changes": [{"id": distinct.id, **_change(distinct.change)} for distinct in review.changes],
-        "cases": entries,
-    }
+    changes = [{"id": distinct.id, **_change(distinct.change)} for distinct in review.changes]
+    index = {"changes": changes, "cases": entries}
     return _packed(_dumped(index)), [_packed(f"[{','.join(bodies)}]") for bodies in blocks]
 
 
@@ -162,13 +161,13 @@ def _packed(text: str) -> str:
 
 def _change(change: Change) -> dict[str, str]:
     """The lines of a change, as the page shows them."""
-    sides = {"removed": change.removed, "added": change.added, "moved": change.moved}
-    return {side: "\n".join(map(visible_line, lines)) for side, lines in sides.items() if lines}
+    return {side: "\n".join(map(visible_line, lines)) for side, lines in change.sides.items() if lines}
 
 
 def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
     """The line of a case: what the list shows and filters by."""
     snapshot = result.snapshot
+    contents = {change.content for each in result.by_snapshot for change in each.difference.changes}
     entry = {
         "id": result.node_id,
         "case": result.case_id or "",
@@ -178,15 +177,11 @@ def _entry(result: CaseResult, numbers: Mapping[Any, int]) -> dict[str, Any]:
         "outcome": result.outcome,
         "state": "" if snapshot is None else snapshot.state,
         "renamed": ("" if snapshot is None else snapshot.renamed_from) or "",
-        "changes": sorted({numbers[each] for each in _contents(result) if each in numbers}),
+        "changes": sorted(numbers[each] for each in contents if each in numbers),
         "answer": "" if result.response is None else _first_words(result.response),
         "facts": ", ".join(_facts(result)),
     }
     return {key: value for key, value in entry.items() if value not in ("", [])}
-
-
-def _contents(result: CaseResult) -> list[Content]:
-    return [change.content for each in result.by_snapshot for change in each.difference.changes]
 
 
 def _first_words(response: ResponseResult) -> str:
@@ -228,27 +223,22 @@ def _answers(result: CaseResult) -> dict[str, Any]:
     answers = {
         "checks": [_check(check) for check in result.checks],
         "repeats": None if result.repeats is None else _repeats(result.repeats),
-        "response": None if result.response is None else result.response.model_dump(mode="python"),
         # An application may ask several times.
-        "answers": [answer.model_dump(mode="python") for answer in result.answers] if len(result.answers) > 1 else [],
-        "error": None if result.error is None else result.error.model_dump(mode="python"),
+        **result.model_dump(include={"response", "error", *(["answers"] if len(result.answers) > 1 else [])}),
     }
     return {key: value for key, value in answers.items() if value}
 
 
 def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
     fields = {"number", "outcome", "problem", "response"}
-    attempts = [
-        attempt.model_dump(include=fields) | {"checks": list(map(_check, attempt.checks))}
-        for attempt in repeats.attempts
-    ]
+    attempts = [each.model_dump(include=fields) | {"checks": [*map(_check, each.checks)]} for each in repeats.attempts]
     return {"rate": describe_passes(repeats), "attempts": attempts}
 
 
 def _check(check: CheckResult) -> dict[str, Any]:
     noun = "" if check.passed is None else f"the {check.of} "
     return {
-        "verdict": check.verdict,
+        "verdict": verdict_word(check.passed),
         "text": check.description,
         "reason": f"{noun}{check.reason}",
         "place": check.place,

@@ -127,15 +127,8 @@ def _ids(digests: Sequence[str]) -> dict[str, str]:
 def change_results(results: Iterable[CaseResult]) -> tuple[ChangeResult, ...]:
     """The records of the distinct changes of a run."""
     return tuple(
-        ChangeResult(
-            id=distinct.id,
-            removed=distinct.change.removed,
-            added=distinct.change.added,
-            moved=distinct.change.moved,
-            places=dict(distinct.places),
-            node_ids=distinct.node_ids,
-        )
-        for distinct in distinct_changes(results)
+        ChangeResult(id=each.id, **each.change.sides, places=dict(each.places), node_ids=each.node_ids)
+        for each in distinct_changes(results)
     )
 
 
@@ -176,13 +169,9 @@ def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) ->
 def _span(numbers: Sequence[int], noun: str = "") -> str:
     """The smallest and the largest of some numbers, with their signs."""
     least, most = min(numbers), max(numbers)
-    ends = [_signed(least)] if least == most else [_signed(least), _signed(most)]
+    ends = [f"{end:+,}" if end else "0" for end in dict.fromkeys((least, most))]
     plural = "s" if noun and (least != most or abs(most) != 1) else ""
     return f"{' to '.join(ends)} {noun}{plural}".rstrip()
-
-
-def _signed(number: int) -> str:
-    return f"{number:+,}" if number else "0"
 
 
 # Pytest's words for what is removed, added and moved, and for places.
@@ -264,7 +253,6 @@ class Review:
         self.lists_all = lists_all
         self.changes = distinct_changes(results)
         self.new = [result for result in self.results if result.snapshot is not None and result.snapshot.state == "new"]
-        self.snapshot_count = sum(result.snapshot is not None for result in self.results)
         self._distinct = {distinct.change.content: distinct for distinct in self.changes}
 
     def short_line(self, result: CaseResult) -> str:
@@ -301,24 +289,22 @@ class Review:
 
     def title(self) -> str:
         """What changed, in numbers."""
-        nouns = (
-            describe_changes(self.changes) if self.changes else "",
-            count(len(self.new), "new snapshot") if self.new else "",
-        )
-        return ", ".join(filter(None, nouns))
+        changes = describe_changes(self.changes) if self.changes else ""
+        new = count(len(self.new), "new snapshot") if self.new else ""
+        return ", ".join(filter(None, (changes, new)))
 
-    def end_lines(self, accept_all: str, accept: Mapping[str, str]) -> Iterator[StyledLine]:
-        """All that changed, each change once, with the commands that accept all, or one of them by its id; or none."""
+    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult], str], str]) -> Iterator[StyledLine]:
+        """All that changed, each change once, with the command that accepts all, and that for each; or without any."""
         for distinct in self._some(self.changes, _SHOWN_CHANGES):
             yield from self.change_lines(distinct)
-            yield from self._accepting(accept.get(distinct.id, ""))
+            yield from self._accepting(accept(distinct.results, distinct.id))
             yield (("", ""),)
         hidden = len(self.changes) - _SHOWN_CHANGES
         if hidden > 0 and not self.lists_all:
             yield ((f"... and {count(hidden, 'more change')} (-v shows them)", ""),)
         yield from self.new_lines()
         if self.new:
-            yield from self._accepting(accept.get(NEW, ""))
+            yield from self._accepting(accept(self.new, NEW))
             yield (("", ""),)
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
@@ -340,7 +326,7 @@ class Review:
         change = distinct.change
         if hint := mask_hint([change]):
             yield ((f"   {hint}", ""),)
-        signs = (("-", change.removed), ("+", change.added), (">", change.moved))
+        signs = zip("-+>", change.content, strict=True)
         lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
         for line in self._some(marked, _SHOWN_LINES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from pytest_chatprompt.options import UPDATING
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
 _ACCEPTING: Final = "--snapshot-update"
 _ACCEPTING_ONE: Final = "--chatprompt-accept"
-# What a run that is repeated does not do again; all but the last have a value.
-_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-ab", "--chatprompt-review")
+# What a run that is repeated does not do again; the value of the last one never is a word of its own.
+_WRITING: Final = ("--chatprompt-report", _ACCEPTING_ONE, "--chatprompt-ab")
+_REVIEW: Final = "--chatprompt-review"
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = (
     "--chatprompt-live",
@@ -72,21 +74,22 @@ def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def without_report(words: Iterable[str]) -> Iterator[str]:
     """The words of a command without reports and what it accepted, which a run that accepts need not write."""
-    remaining = iter(words)
-    for word in remaining:
-        if word in _WRITING[:-1]:
-            next(remaining, None)
-        elif word not in _WRITING and not word.startswith(tuple(f"{option}=" for option in _WRITING)):
-            yield word
+    kept = (word for is_writing, group in _parsed(words, _WRITING) if not is_writing for word in group)
+    return (word for word in kept if word.partition("=")[0] != _REVIEW)
 
 
 def kept_options(words: Iterable[str], names: Sequence[str]) -> Iterator[str]:
     """Those words of a command that give some options a value, with the values."""
+    return (word for is_one, group in _parsed(words, names) if is_one for word in group)
+
+
+def _parsed(words: Iterable[str], names: Sequence[str]) -> Iterator[tuple[bool, tuple[str, ...]]]:
+    """The words of a command, those of an option with its value together, and whether it is one of these options."""
     remaining = iter(words)
-    long = tuple(f"{name}=" for name in names if name.startswith("--"))
     short = tuple(name for name in names if not name.startswith("--"))
     for word in remaining:
         if word in names:
-            yield from (word, *(value for value in [next(remaining, None)] if value is not None))
-        elif word.startswith(long) or (word.startswith(short) and not word.startswith("--")):
-            yield word
+            yield True, (word, *islice(remaining, 1))
+        else:
+            is_short = word.startswith(short) and not word.startswith("--")
+            yield is_short or word.partition("=")[0] in names, (word,)

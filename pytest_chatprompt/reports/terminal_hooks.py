@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -16,7 +17,6 @@ from pytest_chatprompt.reports.run_hooks import result_of, run_results
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.results.texts import summary_line
-from pytest_chatprompt.snapshots.stored import NEW
 from pytest_chatprompt.wording import visible_line
 
 _VERBOSE: Final = 1
@@ -119,6 +119,4 @@ class _Changes:
         is_refused = config.stash[options_key].refused_update
         accepts_all = "" if is_refused else (accept if ended_early else accept_all)(run, run.results)
         # Repeated, it ends where this one did; and it is known what the change is, wherever it stands.
-        commands = {each.id: accept_all(run, each.results, each.id) for each in self.review.changes}
-        commands[NEW] = accept_all(run, self.review.new, NEW)
-        write_styled(config.get_terminal_writer(), self.review.end_lines(accepts_all, commands))
+        write_styled(config.get_terminal_writer(), self.review.end_lines(accepts_all, partial(accept_all, run)))

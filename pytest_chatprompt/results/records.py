@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.apis.conversation import PromptPart
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck
-from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence, verdict_word
+from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence
 from pytest_chatprompt.grading.rates import Pairs, Verdict, wilson_interval
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
@@ -91,11 +91,6 @@ class CheckResult(_Record):
     def place(self) -> str:
         """Where it stands: `evals/a.eval.yaml:4:9`; `""` if it was not looked up."""
         return f"{self.path}:{self.line}:{self.column}" if self.line else ""
-
-    @property
-    def verdict(self) -> str:
-        """What it said, as a word."""
-        return verdict_word(self.passed)
 
     @property
     def sentence(self) -> str:
@@ -448,10 +443,9 @@ def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
     by_path: dict[str, SnapshotUses] = {}
     for each in uses:
         known = by_path.get(each.path, each)
+        left_out, unused = {*known.left_out} & {*each.left_out}, {*known.unused} & {*each.unused}
         by_path[each.path] = SnapshotUses(
-            path=each.path,
-            left_out=_in_both(known.left_out, each.left_out),
-            unused=_in_both(known.unused, each.unused),
+            path=each.path, left_out=tuple(sorted(left_out)), unused=tuple(sorted(unused))
         )
     return tuple(each for _, each in sorted(by_path.items()) if each.left_out or each.unused)
 
@@ -464,11 +458,6 @@ def unused_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
 def unsettled_files(uses: Iterable[SnapshotUses]) -> list[SnapshotUses]:
     """The files of which some test was left out, and that have snapshots that no selected test uses."""
     return [each for each in uses if each.left_out and each.unused]
-
-
-def _in_both(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
-    others = set(other)
-    return tuple(name for name in one if name in others)
 
 
 class AbResult(_Record):

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
 from pytest_chatprompt.grading.grade import RequiredPasses
@@ -48,14 +47,7 @@ def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
     pieces = [Piece("".join(old[:start]), "".join(old[:start]))]
     pieces += _middle(old[start : len(old) - end], new[start : len(new) - end])
     tail = "".join(old[len(old) - end :])
-    return tuple(_joined(piece for piece in (*pieces, Piece(tail, tail)) if piece.removed or piece.added))
-
-
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Equal and changed pieces in turn."""
-    for _, several in groupby(pieces, key=lambda piece: piece.is_equal):
-        parts = list(several)
-        yield Piece("".join(part.removed for part in parts), "".join(part.added for part in parts))
+    return tuple(piece for piece in (*pieces, Piece(tail, tail)) if piece.removed or piece.added)
 
 
 def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
@@ -172,14 +164,8 @@ _MOST_CASES: Final = 10
 def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) -> RepeatsResult:
     """The result of a repeated case."""
     counted = VersionResult.of(attempts)
-    return RepeatsResult(
-        planned=required.planned,
-        pass_rate=required.pass_rate,
-        needed=required.count,
-        passed=counted.passed,
-        interval=counted.interval,
-        attempts=counted.attempts,
-    )
+    shared = {name: getattr(counted, name) for name in ("passed", "interval", "attempts")}
+    return RepeatsResult(planned=required.planned, pass_rate=required.pass_rate, needed=required.count, **shared)
 
 
 def describe_rate(passed: int, answers: int, interval: tuple[float, float]) -> str:

@@ -22,7 +22,7 @@ from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs
 from pytest_chatprompt.live.answers import LiveCase, Version
-from pytest_chatprompt.options import Options, options_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
 from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
@@ -216,16 +216,12 @@ class VersionsGrading(RepeatedGrading):
     def sent_through(self) -> str:
         """See `Grading.sent_through`."""
         name = self.item.provider_name if isinstance(self.item, EvalItem) else OWN_CODE
-        return " and ".join(filter(None, (name, self._options.ab_provider)))
+        return " and ".join(filter(None, (name, self.item.config.stash[options_key].ab_provider)))
 
     def call_hook(self, response: ProviderResponse) -> None:
         """See `Grading.call_hook`: the hook is for cases."""
         if isinstance(self.item, EvalItem):
             super().call_hook(response)
-
-    @property
-    def _options(self) -> Options:
-        return self.item.config.stash[options_key]
 
     def _is_certain(self) -> bool:
         pairs = self._pairs()
@@ -251,18 +247,13 @@ class VersionsGrading(RepeatedGrading):
             for version in case.versions
         ]
         # A revision is what was before; a model or a provider is what may come.
-        after, before = results if self._options.ab_revision is not None else reversed(results)
+        after, before = results if self.item.config.stash[options_key].ab_revision is not None else reversed(results)
         checks = () if self.checks is None else self.checks.checks
         hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
         is_graded = isinstance(self.item, EvalItem) and (bool(hooks) or any(check.of == "answer" for check in checks))
         shown = case.versions[-1].exchange.response
-        return VersionsResult(
-            is_graded=is_graded,
-            findings=tuple(finding.text for finding in shown.findings),
-            adjustments=shown.adjustments,
-            before=before,
-            after=after,
-        )
+        found, adjusted = tuple(finding.text for finding in shown.findings), shown.adjustments
+        return VersionsResult(is_graded=is_graded, findings=found, adjustments=adjusted, before=before, after=after)
 
     def _note(self) -> None:
         if self.attempts and not (self._unsent and not self.answers):

@@ -16,7 +16,7 @@ from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning, PayloadWarning
 from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
-from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile, judge_questions
+from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
@@ -65,19 +65,21 @@ class CaseChecks:
     ) -> Judging | None:
         """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent."""
         __tracebackhide__ = True
-        checks = [check.check for check in self.checks]
-        if not any(isinstance(check, LlmRubric) for check in checks):
+        rubrics = [each.check for each in self.checks if isinstance(each.check, LlmRubric)]
+        if not rubrics:
             return None
         # Most runs have no judge.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-        from pytest_chatprompt.live.judging import preview_judging  # noqa: PLC0415
+        from pytest_chatprompt.live.judging import Judging, preview_question  # noqa: PLC0415
         from pytest_chatprompt.runs.live_run import show_request  # noqa: PLC0415
 
         config = request.config
-        questions = judge_questions(checks, self.case, provider_request.question, _project_prompt(config))
+        prompt = _project_prompt(config)
+        questions = tuple(each.question(self.case, provider_request.question, prompt) for each in rubrics)
         judge: Provider = request.getfixturevalue("eval_judge")
         # A stand-in of its own: the replies that a test has queued are for the case.
-        judging = preview_judging(judge, questions, partial(show_request, config, judge, api=EvalAPI(redactor)))
+        show = partial(show_request, config, judge, api=EvalAPI(redactor))
+        judging = Judging(judge, questions, tuple(preview_question(each, show) for each in questions))
         for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
             text = f"the judge: {finding.text} [{finding.rule}, {finding.source}]"
             self.item.warn(PayloadWarning(text, rule=finding.rule))
@@ -130,10 +132,9 @@ def _project_prompt(config: pytest.Config) -> JudgePrompt | None:
     name = config.stash[options_key].judge_template
     if name is None:
         return None
+    reader = SharedByRun.of(config).reader
     try:
-        prompt: JudgePrompt = SharedByRun.of(config).reader.read_definition(
-            name, config.rootpath, "template", PromptFile
-        )
+        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
     except NamedFileError as error:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
     return prompt

@@ -54,6 +54,8 @@ _REPR: Final = "<eval_snapshot>"
 _SENT_TO: Final = "what is sent to "
 
 
+# What an answer and its record both have.
+_SHARED: Final = ("text", "finish_reason", "cost_usd", "latency_seconds", "retries")
 _TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
@@ -76,7 +78,7 @@ def add_result(
         set_properties(item, report, list(_properties(result)))
         if report.passed and result.response is not None:
             # A failure shows what it is about.
-            report.sections.append((_SECTION, visible(case_section(result))))
+            report.sections.append(("answer", visible(case_section(result))))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport, notes: Notes, answers: list[ModelAnswer]) -> CaseResult:
@@ -157,10 +159,10 @@ def _answers(answers: list[ModelAnswer]) -> dict[str, Any]:
     results = response_results(answers)
     if not results:
         return {}
-    sums: dict[str, Any] = {}
-    for name in (*_TOKENS, "cost_usd", "latency_seconds"):
-        amounts = [getattr(result, name) for result in results]
-        sums[name] = None if None in amounts else sum(amounts)
+    from pytest_chatprompt.capture.recording.model_answers import summed  # noqa: PLC0415 - most tests get no answers
+
+    summable = (*_TOKENS, "cost_usd", "latency_seconds")
+    sums = {name: summed([getattr(result, name) for result in results]) for name in summable}
     together = {
         "text": "\n\n".join(filter(None, (result.text for result in results))),
         "tool_calls": tuple(call for result in results for call in result.tool_calls),
@@ -177,17 +179,10 @@ def answer_result(answer: LiveResponse | None) -> ResponseResult | None:
 
 def response_result(response: ProviderResponse, is_replayed: bool, requests: int = 1) -> ResponseResult:
     """The record of an answer."""
-    return ResponseResult(
-        text=response.text,
-        tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
-        finish_reason=response.finish_reason,
-        **{name: getattr(response.usage, name) for name in _TOKENS},
-        cost_usd=response.cost_usd,
-        latency_seconds=response.latency_seconds,
-        retries=response.retries,
-        requests=requests,
-        is_replayed=is_replayed,
-    )
+    shared = {name: getattr(response, name) for name in _SHARED}
+    tokens = {name: getattr(response.usage, name) for name in _TOKENS}
+    calls = tuple(call.model_dump(mode="json") for call in response.tool_calls)
+    return ResponseResult(tool_calls=calls, requests=requests, is_replayed=is_replayed, **shared, **tokens)
 
 
 def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
@@ -196,9 +191,6 @@ def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
     path = shown_path(Path(crash.path), item.config.rootpath)
     return ErrorResult(message=crash.message.partition("\n")[0], path=path, line=crash.lineno)
-
-
-_SECTION: Final = "answer"
 
 
 def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:

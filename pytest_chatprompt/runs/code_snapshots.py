@@ -43,6 +43,7 @@ class SnapshotStems:
     def __init__(self, session: pytest.Session) -> None:
         names = {(item.path, test_name(item)) for item in session.items}
         self._tests = Counter((path, normalized_name(name)) for path, name in names)
+        # Those of the files of each folder, when it was first asked for, by what some file systems take for one.
         self._stems: dict[Path, dict[str, list[str]]] = {}
 
     @classmethod
@@ -62,15 +63,12 @@ class SnapshotStems:
         if self._tests[item.path, normalized_name(name)] > 1:
             return unique
         # A run of this test alone does not know the others, but their files are there.
-        stems = self._stems_in(snapshot_folder(item))
-        others = {*stems.get(normalized_name(stem), ())} - {stem}
-        return unique if others or unique in stems.get(normalized_name(unique), ()) else stem
-
-    def _stems_in(self, folder: Path) -> dict[str, list[str]]:
-        """The stems of the files of a folder, when it was first asked for, by what some file systems take for one."""
+        folder = snapshot_folder(item)
         if folder not in self._stems:
             self._stems[folder] = grouped((normalized_name(path.stem), path.stem) for path in folder.glob("*.yaml"))
-        return self._stems[folder]
+        stems = self._stems[folder]
+        others = {*stems.get(normalized_name(stem), ())} - {stem}
+        return unique if others or unique in stems.get(normalized_name(unique), ()) else stem
 
 
 _stems_key: Final = pytest.StashKey[SnapshotStems]()

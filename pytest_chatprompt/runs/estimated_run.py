@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
+from pytest_chatprompt.capture.recording.model_answers import summed
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.reports.answers import known_sum
 from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
 from pytest_chatprompt.runs.shared import SharedByRun
-from pytest_chatprompt.runs.usage_summary import total
 from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
@@ -81,12 +82,6 @@ class EstimatedRun:
             item.ihook.pytest_runtest_teardown(item=item, nextitem=nextitem)
         return True
 
-    @classmethod
-    def of(cls, config: pytest.Config) -> Self:
-        """That of a run."""
-        run: Self = config.pluginmanager.getplugin(ESTIMATED_RUN)
-        return run
-
     def add(self, item: EvalItem, case: LiveCase) -> None:
         """Estimate the answers to a case, and what its judge is asked."""
         recorded = case.recorded_numbers()
@@ -144,7 +139,7 @@ def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
         str(len(estimates)),
         str(sum(estimate.input_tokens for estimate in estimates)),
         str(sum(estimate.output_tokens for estimate in estimates)),
-        total([estimate.cost_usd for estimate in estimates], dollars),
+        known_sum([estimate.cost_usd for estimate in estimates], dollars),
     )
 
 
@@ -167,9 +162,8 @@ class CostEstimate:
 def estimate_cost(exchange: Exchange) -> CostEstimate:
     """Estimate what an exchange would cost."""
     if not exchange.sent:
-        return CostEstimate(
-            cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"
-        )
+        reason = "the requests of agents and plain functions are not known beforehand"
+        return CostEstimate(cost_usd=None, why_unknown=reason)
     estimates = [CostEstimate()]
     for sent in exchange.sent:
         billing = billing_of_sent(sent) if exchange.prepared is None else exchange.prepared.billing
@@ -179,11 +173,10 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
         input_tokens, output_tokens = estimate_tokens(count_characters(sent)), _most_output(read_body(sent.body))
         cost = billing.cost_usd(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens))
         estimates.append(CostEstimate(input_tokens, output_tokens, cost, billing.why_unknown()))
-    costs = [estimate.cost_usd for estimate in estimates]
     return CostEstimate(
         sum(estimate.input_tokens for estimate in estimates),
         sum(estimate.output_tokens for estimate in estimates),
-        None if None in costs else sum(filter(None, costs)),
+        summed([estimate.cost_usd for estimate in estimates]),
         next((estimate.why_unknown for estimate in estimates if estimate.why_unknown), ""),
     )
 

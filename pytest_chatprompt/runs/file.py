@@ -253,9 +253,8 @@ class EvalFile(pytest.Module):
         """Let pytest collect a copy of the test function that uses more fixtures."""
         name = run_case.__name__
         function = FunctionType(run_case.__code__, run_case.__globals__, name)
-        function.__dict__.update(
-            __test__=True, pytestmark=[pytest.mark.usefixtures(ITEM_PARAMETER, *fixture_names).mark]
-        )
+        marks = [pytest.mark.usefixtures(ITEM_PARAMETER, *fixture_names).mark]
+        function.__dict__.update(__test__=True, pytestmark=marks)
         setattr(self.obj, name, function)
         return list(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function))
 
@@ -302,7 +301,6 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
         while not more <= users:
             users |= more
             more = {name for name, each in definitions.items() if any(users & {*one.argnames} for one in each)}
-        template.stash[_response_fixtures_key] = tuple(
-            name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
-        )
+        users.remove(RESPONSE_FIXTURE)
+        template.stash[_response_fixtures_key] = tuple(name for name in template.fixturenames if name in users)
     return template.stash[_response_fixtures_key]

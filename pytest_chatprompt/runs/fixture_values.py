@@ -100,9 +100,8 @@ def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> A
         # Names of models stand in angle brackets.
         place = data_place(part for part in first["loc"] if not str(part).startswith("<"))
         problem = f"{place}: {first['msg']}"
-    raise EvalFileError(
-        [case_diagnostic(case, f"the fixture {fixture_name} gives no list of tools: {problem}", "tools")]
-    )
+    text = f"the fixture {fixture_name} gives no list of tools: {problem}"
+    raise EvalFileError([case_diagnostic(case, text, "tools")])
 
 
 def provider_name(request: pytest.FixtureRequest) -> str:
@@ -206,15 +205,12 @@ def _check_setting_names(
 
     names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
-    unknown = sorted(name for name in names if split_provider_name(name)[0] not in known)
-    if unknown:
-        raise EvalFileError(
-            case_diagnostic(
-                case,
-                f"settings for an unknown provider {name!r}; "
-                + (did_you_mean(split_provider_name(name)[0], known) or f"the providers are {', '.join(known)}"),
-                "settings",
-                name,
-            )
-            for name in unknown
-        )
+    diagnostics = []
+    for name in sorted(names):
+        provider, _ = split_provider_name(name)
+        if provider not in known:
+            hint = did_you_mean(provider, known) or f"the providers are {', '.join(known)}"
+            text = f"settings for an unknown provider {name!r}; {hint}"
+            diagnostics.append(case_diagnostic(case, text, "settings", name))
+    if diagnostics:
+        raise EvalFileError(diagnostics)

@@ -6,7 +6,7 @@ From the first eval item on, nothing leaves the process between tests either, un
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any
@@ -61,9 +61,7 @@ class NetworkHooks:
     def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
         """Let what a fixture of a wider scope starts belong to no test: it works for all of them."""
         __tracebackhide__ = True
-        if request.scope == "function":
-            return (yield)
-        with run_for_all():
+        with nullcontext() if request.scope == "function" else run_for_all():
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)

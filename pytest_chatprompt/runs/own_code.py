@@ -56,11 +56,8 @@ class OwnCodeCapture:
         self.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
         self._place: RecordingPlace | None = None
         # What recordings belong to whom is asked only where some may be moved or removed.
-        self._notes_sent = (
-            options.remove_unused
-            or bool(options.accept or options.review)
-            or item.config.getoption("update_snapshots", False)
-        )
+        is_updated = item.config.getoption("update_snapshots", False)
+        self._notes_sent = bool(options.remove_unused or options.accept or options.review or is_updated)
         if options.ab is None and (options.record or options.replay or self._notes_sent):
             from pytest_chatprompt.runs.recordings import place_of_test  # noqa: PLC0415
 
@@ -133,14 +130,12 @@ class OwnCodeCapture:
             hashes = [recorded_request(each, place.masks.apply).sha256 for each in self.api.sent]
             note_use(self._item, "sent", str(place.path), hashes)
         for name, line in threads:
-            warnings.warn(
-                CaptureWarning(
-                    f"{self._item.nodeid}: the thread {name!r} has sent requests in this test and goes on, at {line}; "
-                    "what it sends from now on is refused. End it before the test ends, or start it in a fixture of a "
-                    "wider scope."
-                ),
-                stacklevel=1,
+            text = (
+                f"{self._item.nodeid}: the thread {name!r} has sent requests in this test and goes on, at {line}; what "
+                "it sends from now on is refused. End it before the test ends, or start it in a fixture of a wider "
+                "scope."
             )
+            warnings.warn(CaptureWarning(text), stacklevel=1)
 
     def warn_of_findings(self) -> str:
         """Warn once of each finding of preflight; gives the text of the first one that a filter makes an error."""

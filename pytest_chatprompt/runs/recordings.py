@@ -57,12 +57,10 @@ def record_answers(answers: CaseAnswers, redactor: Redactor) -> int:
     }
     count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())
     if count:
-        case.place.write(
-            [
-                exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": case.repeat_of(number)})
-                for number, recording in recordings.items()
-                for exchange in (*recording.exchanges(), *recording.unused())
-            ],
-            redactor,
-        )
+        exchanges = [
+            exchange if case.repeat == 1 else exchange.model_copy(update={"repeat": case.repeat_of(number)})
+            for number, recording in recordings.items()
+            for exchange in (*recording.exchanges(), *recording.unused())
+        ]
+        case.place.write(exchanges, redactor)
     return count

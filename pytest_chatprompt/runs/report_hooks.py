@@ -101,9 +101,8 @@ class ReportHooks:
         error = None if call.excinfo is None or self.config.getoption("fulltrace", False) else call.excinfo.value
         if error is not None and not isinstance(error, PACKAGE_ERRORS):
             # Fixtures that are asked for late put their own machinery between the item and the user's code.
-            call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)
-            )
+            traceback = user_frames(error.__traceback__) or error.__traceback__
+            call.excinfo = pytest.ExceptionInfo.from_exception(error.with_traceback(traceback))
         # An error of this package stays in `call`, for `xfail(raises=...)` and `--pdb`.
         report = yield
         if report.failed and call.excinfo is not None and isinstance(error, PACKAGE_ERRORS):

@@ -129,9 +129,10 @@ class CaseRun:
         if self.options.ab is not None:
             # Only what has changed is sent.
             self.compare()
-        from pytest_chatprompt.runs.estimated_run import EstimatedRun  # noqa: PLC0415
+        from pytest_chatprompt.runs.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
 
-        EstimatedRun.of(self.item.config).add(self.item, self._live_case())
+        estimated: EstimatedRun = self.item.config.pluginmanager.getplugin(ESTIMATED_RUN)
+        estimated.add(self.item, self._live_case())
 
     def compare(self) -> None:
         """Compare what is sent with the snapshot, which may hold no secret."""

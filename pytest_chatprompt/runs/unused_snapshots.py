@@ -37,8 +37,6 @@ from pytest_chatprompt.snapshots.unused import (
 )
 from pytest_chatprompt.wording import count, grouped, shown_path
 
-_REMOVE: Final = "--chatprompt-remove-unused"
-
 
 class _Uses(NamedTuple):
     """What a process knows of the snapshots of an eval file or a module.
@@ -160,20 +158,18 @@ class UnusedSnapshots:
         After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
         `--snapshot-update`.
         """
-        if any(
-            (
-                exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
-                # Nothing runs.
-                *map(self._is_set, ("collectonly", "setuponly", "setupplan")),
-                session.shouldfail,
-                session.shouldstop,
-                self.config.stash.get(crashed_key, False),
-                # Nothing is compared. What a revision has more shows in git, as deleted files.
-                self._options.show or self._options.against is not None or self._options.ab is not None,
-                not self.config.pluginmanager.hasplugin("syrupy"),
-            )
-        ):
-            self.facts.flags.add("incomplete")
+        reasons = (
+            exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
+            # Nothing runs.
+            *map(self._is_set, ("collectonly", "setuponly", "setupplan")),
+            session.shouldfail,
+            session.shouldstop,
+            self.config.stash.get(crashed_key, False),
+            # Nothing is compared. What a revision has more shows in git, as deleted files.
+            self._options.show or self._options.against is not None or self._options.ab is not None,
+            not self.config.pluginmanager.hasplugin("syrupy"),
+        )
+        self.facts.flags |= {"incomplete"} if any(reasons) else set()
         self._note_uses(session)
         is_disabled = self._is_set("disable_unused_snapshots") or "incomplete" in self.facts.flags
         # The hook of `plugin` around this one restores what the user has set.
@@ -323,7 +319,7 @@ class UnusedSnapshots:
         if left:
             if self._options.remove_unused and not left <= self._refused.keys():
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
-            yield f"To remove {_pronoun(len(left))}: {repeated(words, _REMOVE)}"
+            yield f"To remove {_pronoun(len(left))}: {repeated(words, '--chatprompt-remove-unused')}"
 
     def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str) -> Iterator[str]:
         """A line about the files of a kind, and one for each; nothing for none."""

@@ -10,7 +10,7 @@ import itertools
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,9 +20,10 @@ import pytest
 from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.reports.answers import known_sum
 from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import note_use, notes_of
-from pytest_chatprompt.wording import count, dollars, grouped
+from pytest_chatprompt.wording import count, dollars, grouped, listed
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
@@ -85,10 +86,8 @@ def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
     sent = [vote.response for vote in votes if vote.response is not None and not vote.is_replayed]
     if not sent:
         return
-    properties: dict[str, Any] = {
-        "judge_requests": len(sent),
-        "judge_retries": sum(response.retries for response in sent),
-    }
+    retries = sum(response.retries for response in sent)
+    properties: dict[str, Any] = {"judge_requests": len(sent), "judge_retries": retries}
     for key, values in _numbers(sent).items():
         combine = statistics.median if key == "latency_seconds" else sum
         properties[f"{_JUDGE}{key}"] = UNKNOWN if UNKNOWN in values else combine(values)
@@ -103,17 +102,15 @@ def add_replayed(item: pytest.Item, path: Path, *recordings: OpenRecording, unus
     replayed = [exchange for recording in recordings for exchange in recording.replayed]
     note_use(item, "replayed", str(path), [[exchange.repeat, exchange.request.sha256] for exchange in replayed])
     usages = [_usage(exchange) for exchange in replayed]
-    set_properties(
-        item,
-        {
-            "replayed": len(usages),
-            "sent": sum(recording.sent_count for recording in recordings),
-            "unused_recorded": unused + sum(len(recording.unused()) for recording in recordings),
-            "unanswered": sum(recording.unanswered_count for recording in recordings),
-            "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
-            "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
-        },
-    )
+    properties = {
+        "replayed": len(usages),
+        "sent": sum(recording.sent_count for recording in recordings),
+        "unused_recorded": unused + sum(len(recording.unused()) for recording in recordings),
+        "unanswered": sum(recording.unanswered_count for recording in recordings),
+        "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
+        "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+    }
+    set_properties(item, properties)
 
 
 def _usage(exchange: RecordedExchange) -> TokenUsage:
@@ -208,9 +205,7 @@ class UsageSummary:
 
     def _some(self, key: str) -> str:
         """The first few tests that have a number."""
-        node_ids = [test["nodeid"] for test in self._tests if test.get(key)]
-        shown = ", ".join(node_ids[:_SHOWN_TESTS])
-        return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
+        return listed([test["nodeid"] for test in self._tests if test.get(key)], _SHOWN_TESTS)
 
     def _table(self) -> Iterator[tuple[str, ...]]:
         """A row for each provider, and one for the judges, below the names of the columns."""
@@ -239,12 +234,12 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         # A case that ran twice is one case, but its tokens count twice.
         "cases": str(len({case["nodeid"] for case in cases})),
         "requests": str(sum(case.get("requests", len(_values([case], "input_tokens"))) for case in cases)),
-        "input tokens": total(_values(cases, "input_tokens"), str),
-        "output tokens": total(_values(cases, "output_tokens"), str),
+        "input tokens": known_sum(_values(cases, "input_tokens"), str),
+        "output tokens": known_sum(_values(cases, "output_tokens"), str),
         "retries": str(sum(case["retries"] for case in cases)),
         "median latency": f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
         "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-        "cost": total(_values(cases, _COST), dollars),
+        "cost": known_sum(_values(cases, _COST), dollars),
     }
 
 
@@ -252,15 +247,6 @@ def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
     """The numbers of all answers; a case that was sent several times has a list of them."""
     values = (case.get(key) for case in cases)
     return list(itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
-
-
-def total(numbers: Sequence[Any], show: Callable[[Any], str]) -> str:
-    """A sum, and how many answers lack the number: `1234`, `1234 + 2 unknown`, `unknown`."""
-    known = [number for number in numbers if _is_number(number)]
-    unknown = len(numbers) - len(known)
-    if numbers and not known:
-        return UNKNOWN
-    return f"{show(sum(known))} + {unknown} {UNKNOWN}" if unknown else show(sum(known))
 
 
 def _is_number(value: Any) -> bool:

@@ -415,11 +415,6 @@ def _is_conversation(path: DataPath) -> bool:
 _MAX_DIFF_LINES: Final = 400
 
 
-def diff_snapshots(stored: str, sent: str) -> str:
-    """Compare two snapshots and write the difference as text."""
-    return diff_text(compare_snapshots(stored, sent))
-
-
 def diff_text(difference: Difference) -> str:
     """Write a difference as text, each hunk under its path in the data; `""` where nothing differs."""
     diff = [line for hunk in difference.hunks for line in (f"@@ {hunk.place} @@".replace("  ", " "), *hunk.lines)]

@@ -69,11 +69,6 @@ def split_test_name(name: str) -> tuple[str, str | None]:
     return (base, parameters.removesuffix("]")) if bracket and name.endswith("]") else (name, None)
 
 
-def recording_path(folder: Path, stem: str) -> Path:
-    """The file of a test's recording."""
-    return folder / f"{stem}{RECORDING_SUFFIX}"
-
-
 def is_recording(path: Path) -> bool:
     """Whether a file is a recording, by its name."""
     return path.name.endswith(RECORDING_SUFFIX)

@@ -6,19 +6,20 @@ a string alone, so that a change of one line in a prompt is a change of one line
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import yaml
+from yaml.representer import SafeRepresenter
 from yaml.resolver import Resolver
 
 from pytest_chatprompt.text.files import remember_long, sections
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
+_REPRESENTER: Final[Any] = SafeRepresenter()
 
 # Control and format characters, blanks other than the space, line separators, fillers, lone surrogates and
 # noncharacters. A list, because the tables of `unicodedata` differ between Python versions.
@@ -51,22 +52,12 @@ def inline(value: Any) -> str:
         case int():
             return str(value)
         case float():
-            return _float_text(value)
+            return str(_REPRESENTER.represent_float(value).value)
         case Mapping():
             return "{}"
         case list() | tuple():
             return "[]"
     raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
-
-
-def _float_text(value: float) -> str:
-    if math.isnan(value):
-        return ".nan"
-    if math.isinf(value):
-        return ".inf" if value > 0 else "-.inf"
-    text = repr(value)
-    # YAML 1.1 requires a point in a float: 1e+16 would be a string.
-    return text if "." in text else text.replace("e", ".0e")
 
 
 @lru_cache(maxsize=1024)

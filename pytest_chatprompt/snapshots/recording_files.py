@@ -22,14 +22,13 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.response import replace_surrogates
+from pytest_chatprompt.providers.response import load_json
 from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import read_data, requests_in, stored_data
 from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 
-_VERSION: Final = 1
 _RECORD: Final = "pytest --chatprompt-live --chatprompt-record"
 
 
@@ -49,9 +48,7 @@ class _RecordingFile(BaseModel):
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
     """Write a recording, with secrets redacted; an existing file is replaced as a whole."""
     # All at once: what one reply names as a secret, the next request may hold.
-    text = dump(
-        redactor.redact_data({"version": _VERSION, "exchanges": [_file_data(exchange) for exchange in exchanges]})
-    )
+    text = dump(redactor.redact_data({"version": 1, "exchanges": [_file_data(exchange) for exchange in exchanges]}))
     try:
         if len(text.encode()) > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES // 1024**2} MiB")
@@ -68,11 +65,9 @@ def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: 
 def _file_data(exchange: RecordedExchange) -> dict[str, Any]:
     data = {**exchange.model_dump(exclude_unset=True), "latency_seconds": exchange.latency_seconds}
     request = data["request"]
-    try:
-        json.dumps(request, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+    if "body" in request:
         # YAML cannot hold half a character. The hash is that of the body as it was sent.
-        request["body"] = json.loads(replace_surrogates(json.dumps(request["body"], ensure_ascii=False)))
+        request["body"] = load_json(json.dumps(request["body"]))
     return data
 
 

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.snapshots.files import recording_path
+from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import payload_data
@@ -59,7 +59,7 @@ class RecordingPlace:
     @property
     def path(self) -> Path:
         """The file of the recording; need not exist."""
-        return recording_path(self.folder, self.stem)
+        return self.folder / f"{self.stem}{RECORDING_SUFFIX}"
 
     def of_repeat(self, number: int, loaded: tuple[RecordedExchange, ...]) -> RecordingPlace:
         """The place of one answer of a repeated case, which is in the same file."""
@@ -139,22 +139,15 @@ class RecordingPlace:
         )
 
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
-        recorded = RecordedResponse(
-            text=response.text,
-            finish_reason=response.finish_reason,
-            usage=response.usage,
-            tool_calls=response.tool_calls,
-        )
+        recorded = RecordedResponse(**{name: getattr(response, name) for name in RecordedResponse.model_fields})
         latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
         return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
-    def save(self, recording: OpenRecording, redactor: Redactor) -> bool:
-        """Write what was sent and answered; gives whether anything was."""
+    def save(self, recording: OpenRecording, redactor: Redactor) -> None:
+        """Write what was sent and answered, if anything was."""
         exchanges = recording.exchanges()
-        if not self.mode.records or len(exchanges) == len(recording.replayed):
-            return False
-        self.write((*exchanges, *recording.unused()), redactor)
-        return True
+        if self.mode.records and len(exchanges) > len(recording.replayed):
+            self.write((*exchanges, *recording.unused()), redactor)
 
     def write(self, exchanges: Sequence[RecordedExchange], redactor: Redactor) -> None:
         """Write the replies to some requests in place of those recorded for them; what else is recorded stays."""
@@ -185,14 +178,14 @@ class RecordingPlace:
         if not recorded:
             return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self.advice}"
         from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
-        from pytest_chatprompt.snapshots.diff import diff_snapshots  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.diff import compare_snapshots, diff_text  # noqa: PLC0415
         from pytest_chatprompt.snapshots.recording_files import nearest_request  # noqa: PLC0415
 
         missing = recorded_request(sent, self.masks.apply)
         nearest = nearest_request(missing, recorded)
         text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"
         if nearest is not None:
-            changes = diff_snapshots(dump(nearest.as_data()), dump(missing.as_data()))
+            changes = diff_text(compare_snapshots(dump(nearest.as_data()), dump(missing.as_data())))
             text += (
                 f"\n\nThe nearest recorded request differs in:\n{changes}"
                 if changes

@@ -32,7 +32,7 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
     the chat prompt that it was given if a provider sent nothing.
     """
     if exchange.invocation is not None:
-        return _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
+        return _agent_data(exchange.invocation, exchange.sent, root)
     if not exchange.sent:
         return [message.as_dict() for message in exchange.request.chat_prompt or ()]
     return [[sent.endpoint, sent.body, *([dict(sent.headers)] if sent.headers else ())] for sent in exchange.sent]
@@ -68,7 +68,7 @@ def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, 
     if exchange.invocation is not None:
         from pytest_chatprompt.providers.agents.base import left_out  # noqa: PLC0415
 
-        data |= question | _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
+        data |= question | _agent_data(exchange.invocation, exchange.sent, root)
         return data | _adjustments((*exchange.request.question_adjustments, *left_out(exchange.request)))
     match exchange.sent:
         case []:
@@ -86,18 +86,10 @@ def _adjustments(adjustments: Sequence[str]) -> dict[str, Any]:
     return {"adjustments": list(adjustments)} if adjustments else {}
 
 
-def _invocation_data(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
+def _agent_data(invocation: AgentInvocation, sent: Sequence[SentRequest], root: Path) -> dict[str, Any]:
+    """What an agent is given, and what it sent to its model, if that was captured, with `{rootdir}` for the folder."""
     # Most runs have no agent: they import nothing of agents.
-    from pytest_chatprompt.providers.agents.base import portable_invocation  # noqa: PLC0415
-
-    return portable_invocation(invocation, root)
-
-
-def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
-    """What an agent sent to its model, if it was captured; pytest's root folder is `{rootdir}` in it."""
-    if not exchange.sent:
-        return {}
-    from pytest_chatprompt.providers.agents.base import portable_text  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import portable_invocation, portable_text  # noqa: PLC0415
 
     # Not followed by more of a name: `/project` is not the folder of `/project-2`.
     root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")
@@ -105,7 +97,8 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
     def portable(text: str) -> str:
         return root_pattern.sub("{rootdir}", portable_text(text, root))
 
-    return {"requests": [sent.as_data() | {"request": map_texts(sent.body, portable)} for sent in exchange.sent]}
+    requests = [each.as_data() | {"request": map_texts(each.body, portable)} for each in sent]
+    return portable_invocation(invocation, root) | ({"requests": requests} if requests else {})
 
 
 def asserted_data(value: Any, root: Path) -> Any:

@@ -91,6 +91,11 @@ class Change:
     characters: int = 0
 
     @property
+    def sides(self) -> dict[str, tuple[str, ...]]:
+        """What it removes, adds and moves, by these words."""
+        return {"removed": self.removed, "added": self.added, "moved": self.moved}
+
+    @property
     def content(self) -> Content:
         """What changed, wherever it stands: equal for changes that are shown as one."""
         return self.removed, self.added, self.moved

@@ -42,9 +42,8 @@ def unused_snapshots(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
     """Those files of a folder of snapshots that no case of the eval file uses."""
     # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
     defined = {normalized_name(stem) for stem in stems}
-    return [
-        path for path in paths if "]" in path.stem and not path.name.startswith(".") and _case_stem(path) not in defined
-    ]
+    visible = (path for path in paths if "]" in path.stem and not path.name.startswith("."))
+    return [path for path in visible if _case_stem(path) not in defined]
 
 
 def _case_stem(path: Path) -> str:
@@ -126,11 +125,6 @@ class Removal:
     moved: list[tuple[Path, Path]] = field(default_factory=list)
     refused: dict[Path, str] = field(default_factory=dict)
 
-    def refuse(self, path: Path, action: str, error: OSError) -> None:
-        """Count a file as left, because of an error of the operating system."""
-        self.left.append(path)
-        self.refused[path] = f"is not {action}: {error.strerror or error}"
-
     def lines_about_others(self, root: Path) -> Iterator[str]:
         """What to say of recordings that were not removed."""
         for old, new in self.moved:
@@ -155,7 +149,6 @@ def remove_unused(
     if any(map(is_recording, paths)):
         recordings = _recordings_by_hash((*folders, *(path.parent for path in paths)), sent, paths)
     removal = Removal()
-    gone: list[Path] = []
     for path in paths:
         try:
             place = _new_place(path, root, recordings) if is_recording(path) else None
@@ -164,16 +157,17 @@ def remove_unused(
             elif place is not None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 removal.moved.append((path, path.rename(place)))
+                # Its folder may be empty now.
+                remove_snapshot(path)
+            elif path in removable:
+                remove_snapshot(path)
+                removal.removed.append(path)
             else:
-                (gone if path in removable else removal.left).append(path)
+                removal.left.append(path)
         except OSError as error:
-            removal.refuse(path, "moved", error)
-    for path in (*gone, *(old for old, _ in removal.moved)):
-        try:
-            remove_snapshot(path)
-        except OSError as error:
-            removal.refuse(path, "removed", error)
-    removal.removed = [path for path in gone if path not in removal.refused]
+            action = "removed" if place is None else "moved"
+            removal.left.append(path)
+            removal.refused[path] = f"is not {action}: {error.strerror or error}"
     return removal
 
 

@@ -32,8 +32,9 @@ class Review:
         self.folder.mkdir(parents=True)
         same = request_data("same")
         results = [*map(self.changed, SYSTEMS), self.new("n"), self.new("<b>o"), case_result("s", same, same)]
-        self.acceptance = Acceptance([result for result in results if result.differs], root)
-        self.server = ReviewServer(self.acceptance, RunResults(results=tuple(results), command=("evals",)))
+        run = RunResults(results=tuple(results), command=("evals",))
+        self.acceptance = Acceptance([result for result in results if result.differs], root, run)
+        self.server = ReviewServer(self.acceptance)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt import CheckError, EvalCheck, FileReader, ProviderResponse, Verdict
+from pytest_chatprompt import Check, CheckError, EvalCase, EvalCheck, FileReader, ProviderResponse, Verdict
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.judge import (
     PROMPT_VERSION,
@@ -18,10 +18,10 @@ from pytest_chatprompt.grading.judge import (
     JudgePrompt,
     JudgeQuestion,
     JudgeVote,
+    LlmRubric,
     PromptFile,
     count_votes,
     default_prompt,
-    judge_questions,
     quoted,
     read_vote,
 )
@@ -35,6 +35,12 @@ def prompt(*messages: tuple[str, str]) -> JudgePrompt:
     """A prompt of messages, each its role and its template."""
     data = [{"role": role, "content": content} for role, content in messages]
     return PromptFile.model_validate({"template": data}).template
+
+
+def judge_questions(
+    checks: list[Check], case: EvalCase, transcript: str, prompt: JudgePrompt | None
+) -> tuple[JudgeQuestion, ...]:
+    return tuple(check.question(case, transcript, prompt) for check in checks if isinstance(check, LlmRubric))
 
 
 def questions(*checks: EvalCheck, own: JudgePrompt | None = None) -> tuple[JudgeQuestion, ...]:

@@ -297,8 +297,8 @@ def test_the_interval_holds_the_rate_and_grows_with_it(pair: tuple[int, int]) ->
 
 
 @given(counts)
-def test_the_interval_is_narrower_with_more_answers_and_with_less_confidence(pair: tuple[int, int]) -> None:
+def test_the_interval_is_narrower_with_more_answers(pair: tuple[int, int]) -> None:
     passed, total = pair
     low, high = wilson_interval(passed, total)
-    for other_low, other_high in (wilson_interval(2 * passed, 2 * total), wilson_interval(passed, total, 0.8)):
-        assert other_high - other_low < high - low
+    other_low, other_high = wilson_interval(2 * passed, 2 * total)
+    assert other_high - other_low < high - low

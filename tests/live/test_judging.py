@@ -12,7 +12,7 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, PromptFile, default_prompt
-from pytest_chatprompt.live.judging import Judging, SendToJudge, judge_asks, preview_judging
+from pytest_chatprompt.live.judging import Judging, SendToJudge, judge_asks, preview_question
 from pytest_chatprompt.live.send_or_replay import SentExchange
 
 JUDGE = OpenAIProvider(api_key="sk-1", base_url="https://judge.example/v1")
@@ -23,7 +23,8 @@ VERDICT = '{"reason": "fine", "pass": true}'
 def judging(*questions: JudgeQuestion) -> Judging:
     """What the judge will be asked, one question by default."""
     asked = questions or (JudgeQuestion("Greets.", "hi", default_prompt(), {}),)
-    return preview_judging(JUDGE, asked, lambda request: preview_prepared(JUDGE, request))
+    shown = [preview_question(each, lambda request: preview_prepared(JUDGE, request)) for each in asked]
+    return Judging(JUDGE, tuple(asked), tuple(shown))
 
 
 def judge_answer(
@@ -113,4 +114,4 @@ def test_a_judge_that_cannot_show_what_it_sends_is_an_error() -> None:
         raise ProviderError("no model")
 
     with pytest.raises(CheckError, match=r"^the judge cannot be asked: no model$"):
-        preview_judging(JUDGE, [question], show)
+        preview_question(question, show)

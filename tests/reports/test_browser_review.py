@@ -16,7 +16,6 @@ import pytest
 
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.browser_review import ReviewServer
-from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.snapshots.layout import dump
 from tests.reports.test_acceptance import sends
 
@@ -34,7 +33,7 @@ class Review:
         for name in "ab":
             (self.folder / f"{name}.yaml").write_text(dump({name: 0}))
         self.acceptance = Acceptance(self.results, root)
-        self.server = ReviewServer(self.acceptance, RunResults(results=tuple(self.results)))
+        self.server = ReviewServer(self.acceptance)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
 
@@ -108,7 +107,7 @@ def test_the_page_is_served_at_its_address_and_kept_by_nobody(review: Review) ->
 
 
 def test_each_review_has_another_address(review: Review) -> None:
-    with ReviewServer(review.acceptance, RunResults(results=())) as other:
+    with ReviewServer(review.acceptance) as other:
         assert other.path != review.server.path
 
 
@@ -182,7 +181,7 @@ def test_of_many_problems_the_first_are_told(tmp_path: Path) -> None:
     (tmp_path / "__snapshots__/c3.yaml").write_text(dump({"a": 0}))
     acceptance = Acceptance(results, tmp_path)
     (change_id,) = acceptance.changes
-    with ReviewServer(acceptance, RunResults(results=tuple(results))) as server:
+    with ReviewServer(acceptance) as server:
         left, text = server.decide(change_id, "accept")
     outcome, told, problems = json.loads(text)[change_id]
     assert (left, outcome, told) == (0, "failed", "accepted in 1 snapshot, 24 not written")

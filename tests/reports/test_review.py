@@ -21,7 +21,8 @@ def plain(lines: object) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]  # type: ignore[attr-defined]
 
 
-ACCEPT = {each: f"pytest --chatprompt-accept {each}" for each in ("e60f", "4efc", "new")}
+def accept(_: object, change_id: str) -> str:
+    return f"pytest --chatprompt-accept {change_id}"
 
 
 def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> None:
@@ -67,7 +68,7 @@ def test_a_case_whose_changes_were_shown_with_several_others_says_their_ids() ->
 def test_the_end_lists_each_change_once_with_its_places_and_commands() -> None:
     review = Review(BOTH)
     assert review.title() == "2 distinct changes in 3 snapshots"
-    assert plain(review.end_lines("pytest --snapshot-update", ACCEPT)) == [
+    assert plain(review.end_lines("pytest --snapshot-update", accept)) == [
         "change e60f: 3 snapshots, 2 providers: a.eval.yaml::one, a.eval.yaml::two, a.eval.yaml::three",
         "   request.messages[0].content (2), request.system (1)",
         "   - 14 days",
@@ -90,7 +91,7 @@ def test_long_lists_are_cut_unless_all_is_wanted(lists_all: bool) -> None:
     results += [differs("long", {"s": "\n".join(["-"])}, {"s": "\n".join(f"line {n}" for n in range(30))})]
     results += [differs(f"n{n}", {f"k{n}": 1}, {f"k{n}": 2}) for n in range(20)]
     results += [differs(f"new{n}", None, {"new": n}) for n in range(5)]
-    lines = plain(Review(results, lists_all=lists_all).end_lines("all", ACCEPT))
+    lines = plain(Review(results, lists_all=lists_all).end_lines("all", accept))
     assert ("... and 7 more changes (-v shows them)" in lines) is not lists_all
     assert ("   ... and 11 more lines (-v shows them)" in lines) is not lists_all
     assert any("a.eval.yaml::c2 and 2 more" in line for line in lines) is not lists_all
@@ -103,7 +104,7 @@ def test_the_places_of_a_change_are_counted() -> None:
     texts = {f"p{n}": "a\nb" for n in range(6)}
     (line,) = [
         line
-        for line in plain(Review([differs("x", texts, dict.fromkeys(texts, "a\nc"))]).end_lines("all", ACCEPT))
+        for line in plain(Review([differs("x", texts, dict.fromkeys(texts, "a\nc"))]).end_lines("all", accept))
         if "p0" in line
     ]
     assert line == "   p0, p1, p2, p3 and 2 more places"
@@ -116,7 +117,7 @@ def test_new_cases_are_no_changes() -> None:
     review = Review([named])
     assert review.title() == "1 new snapshot"
     assert review.case_lines(named) == []
-    assert plain(review.end_lines("all", ACCEPT)) == [
+    assert plain(review.end_lines("all", accept)) == [
         "new: a.eval.yaml::n, renamed from 'old'",
         "   To accept it: pytest --chatprompt-accept new",
         "",
@@ -150,7 +151,7 @@ def test_the_snapshots_of_a_test_count_one_by_one() -> None:
 
 
 def test_what_cannot_be_seen_is_escaped() -> None:
-    lines = plain(Review([differs("x", {"s": "a\nb"}, {"s": "a\nb\t"})]).end_lines("all", ACCEPT))
+    lines = plain(Review([differs("x", {"s": "a\nb"}, {"s": "a\nb\t"})]).end_lines("all", accept))
     assert lines[2:4] == ["   - b", '   + "b\\t"']
 
 

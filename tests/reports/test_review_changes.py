@@ -115,7 +115,7 @@ def test_a_change_that_looks_like_a_date_has_a_hint() -> None:
     hint = f'   Only what looks like a date differs. {advice}{{r"\\b\\d{{4}}-\\d\\d-\\d\\d\\b": "<date>"}}'
 
     def lines(*results: CaseResult) -> list[str]:
-        return ["".join(text for text, _ in line) for line in Review(results).end_lines("", {})]
+        return ["".join(text for text, _ in line) for line in Review(results).end_lines("", lambda *_: "")]
 
     assert hint in lines(differs("x", *dated), differs("y", *both))
     assert hint in lines(differs("x", *dated))

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from pytest_chatprompt import FileReader, ProviderResponse, SentData
+from pytest_chatprompt.grading.check import verdict_word
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.results.records import (
@@ -157,7 +158,7 @@ def test_a_record_says_in_words_what_was_checked_and_what_came_of_it(
     fields: dict[str, Any], words: tuple[str, str, str]
 ) -> None:
     result = CheckResult(reason="r", **fields)
-    assert (result.name, result.description, result.verdict) == words
+    assert (result.name, result.description, verdict_word(result.passed)) == words
 
 
 WHOLE = RunResults(
@@ -254,7 +255,7 @@ def test_a_snapshot_is_unused_if_no_shard_uses_it_in_whatever_order_they_are_mer
 
 def test_while_a_test_is_in_no_shard_nothing_of_its_file_is_unused() -> None:
     merged = merge_uses(SHARDS[:2])
-    assert merged == (uses("a", "z", "z.yaml gone.yaml"),)
+    assert merged == (uses("a", "z", "gone.yaml z.yaml"),)
     assert unused_snapshots(merged) == []
     assert unsettled_files(merged) == list(merged)
 

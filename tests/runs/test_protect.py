@@ -133,6 +133,13 @@ def test_a_run_that_ended_early_keeps_its_exit_status(run: Run) -> None:
     assert run("--snapshot-update").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+def test_ctrl_c_ends_the_run_with_the_same_words(run: Run) -> None:
+    run.write(FILES | {"test_it.py": "def test_it(): raise KeyboardInterrupt"})
+    result = run.pytester.runpytest_subprocess("--snapshot-update")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert REFUSED in result.outlines
+
+
 def test_what_is_no_truth_value_is_a_usage_error(run: Run) -> None:
     result = run("-o", "chatprompt_protect=perhaps")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -10,12 +10,12 @@ from hypothesis import example, given, strategies as st
 
 from pytest_chatprompt.capture.prompt_size import count_characters
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.snapshots.diff import compare_snapshots, diff_snapshots
+from pytest_chatprompt.snapshots.diff import compare_snapshots, diff_text
 from pytest_chatprompt.snapshots.layout import dump
 
 
 def diff_data(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    return diff_snapshots(dump(before), dump(after)).splitlines()
+    return diff_text(compare_snapshots(dump(before), dump(after))).splitlines()
 
 
 def test_equal_texts_have_no_diff() -> None:
@@ -286,7 +286,7 @@ def test_a_text_that_cannot_be_read_is_compared_as_it_is(stored: str, removed: t
 
 @pytest.mark.parametrize("stored", ["{broken", "- 1\n", ""])
 def test_a_long_snapshot_is_compared_with_a_text_that_is_not_a_snapshot(stored: str) -> None:
-    assert "+ j: 1" in diff_snapshots(stored, dump(dict.fromkeys("abcdefghij", 1))).splitlines()
+    assert "+ j: 1" in diff_text(compare_snapshots(stored, dump(dict.fromkeys("abcdefghij", 1)))).splitlines()
 
 
 def test_another_role_in_the_question_alone_is_a_change() -> None:

@@ -28,7 +28,6 @@ from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots import recording_files
-from pytest_chatprompt.snapshots.files import recording_path
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, save_recording
 from pytest_chatprompt.text import yaml as yaml_parser
@@ -56,7 +55,7 @@ def of_hash(sha256: str) -> RecordedExchange:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return recording_path(tmp_path / "snapshots", "test_it[a]")
+    return tmp_path / "snapshots/test_it[a].recording.yaml"
 
 
 def test_a_recording_is_a_readable_file_beside_the_snapshot(path: Path) -> None:

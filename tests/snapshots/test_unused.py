@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_removed_or_moved_is_left_and_the_others_are_not(
     monkeypatch.setattr(Path, "unlink", refuse)
     removal = remove_unused([a, b, moved], [a, b], root, (), {name: [sha256] for name, sha256 in sent.items()})
     refused = {moved: "is not moved: File exists", a: "is not removed: Permission denied"}
-    assert removal == Removal([b], [moved, a], refused=refused)
+    assert removal == Removal([b], [a, moved], refused=refused)
     assert [path.exists() for path in (a, b, moved)] == [True, False, True]
 
 

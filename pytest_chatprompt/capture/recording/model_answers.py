@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
@@ -45,13 +44,13 @@ def count_model_requests(sent: Iterable[SentRequest]) -> int:
 
 def summed_usage(responses: Sequence[ProviderResponse]) -> TokenUsage:
     """The tokens of several answers together; `None` where one of them does not say."""
-    counts = {name: [getattr(each.usage, name) for each in responses] for name in TokenUsage.model_fields}
-    return TokenUsage(**{name: None if None in known else sum(known) for name, known in counts.items()})
+    fields = TokenUsage.model_fields
+    return TokenUsage(**{name: summed([getattr(each.usage, name) for each in responses]) for name in fields})
 
 
-def summed(amounts: Sequence[float | None]) -> float | None:
+def summed(amounts: Sequence[Any]) -> Any:
     """A sum; `None` if one of the amounts is not known."""
-    return None if None in amounts else math.fsum(filter(None, amounts))
+    return None if None in amounts else sum(amounts)
 
 
 def with_usage(response: ProviderResponse, recording: OpenRecording, measured_seconds: float) -> ProviderResponse:
