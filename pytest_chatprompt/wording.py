@@ -63,10 +63,15 @@ def about_message(number: int | None, text: str) -> str:
     return text if number is None else f"message {number}: {text}"
 
 
+def enumerated(words: Iterable[int | str], conjunction: str = "and") -> str:
+    """At least one word in a sentence: `a`, `a and b`, `a, b and c`."""
+    *first, last = map(str, words)
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
 def numbered(noun: str, numbers: Sequence[int | str]) -> str:
     """Things by their numbers or ids: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`."""
-    *first, last = map(str, numbers)
-    return f"{noun}s {', '.join(first)} and {last}" if first else f"{noun} {last}"
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {enumerated(numbers)}"
 
 
 def data_place(path: Iterable[str | int]) -> str:

@@ -248,12 +248,16 @@ def use_plugin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Lets every HTTP client load one certificate: all of them take 40 ms a client, and no test needs any."""
+    """Lets every HTTP client load one certificate: all of them take 40 ms a client, and no test needs any.
+
+    Clients read the variable, which is removed offline, and otherwise ask certifi.
+    """
     end = "-----END CERTIFICATE-----\n"
     file = tmp_path_factory.mktemp("certificates") / "one.pem"
     file.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end, encoding="utf-8")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setattr(certifi, "where", lambda: str(file))
         yield
 
 

@@ -13,6 +13,8 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -87,9 +89,11 @@ class ForkedPytest:
 
 
 ForkPytest = Callable[..., ForkedPytest]
-# Called with arguments of pytest, the folder, and optionally `output`, the number of a file for its output, or
-# `terminal`, that of a terminal for its input as well.
+# Called with arguments of pytest, the folder, and optionally `given` and `output`, the numbers of files for its input
+# and its output.
 StartPytest = Callable[..., PytestProcess]
+# Called with arguments of pytest.
+RunApart = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
@@ -122,12 +126,27 @@ def fork_pytest(start_worker_template: StartTemplate) -> ForkPytest:
 def start_pytest(fork_pytest: ForkPytest) -> StartPytest:
     """Starts pytest in a process of its own, with the environment of this one."""
 
-    def start(*arguments: str, folder: Path, output: int | None = None, terminal: int | None = None) -> PytestProcess:
+    def start(*arguments: str, folder: Path, given: int | None = None, output: int | None = None) -> PytestProcess:
         with open(os.devnull, "wb") as nothing:  # noqa: PTH123
-            stream = terminal or output or nothing.fileno()
+            stream = output or nothing.fileno()
             if "COVERAGE_PROCESS_CONFIG" not in os.environ and CAN_FORK:
-                return fork_pytest(list(arguments), folder, os.environ, stream, terminal)
+                return fork_pytest(list(arguments), folder, os.environ, stream, given)
             command = [sys.executable, "-m", "pytest", *arguments]
-            return subprocess.Popen(command, cwd=folder, stdin=terminal, stdout=stream, stderr=stream)
+            return subprocess.Popen(command, cwd=folder, stdin=given, stdout=stream, stderr=stream)
 
     return start
+
+
+@pytest.fixture
+def run_apart(pytester: pytest.Pytester, start_pytest: StartPytest) -> RunApart:
+    """Runs pytest in a process of its own; `stdout` of the result has all that it prints, its errors too."""
+
+    def run(*arguments: str) -> pytest.RunResult:
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            status = start_pytest(*arguments, folder=pytester.path, output=output.fileno()).wait()
+            output.seek(0)
+            lines = output.read().decode().splitlines()
+        return pytest.RunResult(status, lines, [], time.monotonic() - start)
+
+    return run

@@ -132,9 +132,8 @@ class AnthropicProvider(BlocksProvider):
     cached_kinds = ("text", "image", "document")
     takes_tool_errors = True
     rules = (
-        *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _NAME),
+        *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _UNIQUE, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
-        about_definitions("tool-name-twice", _UNIQUE, option_rules.tool_names_used_twice),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),

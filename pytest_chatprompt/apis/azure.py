@@ -117,7 +117,10 @@ class AzureProvider(OpenAIProvider):
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """OpenAI's body; it names the deployment only if the path does not."""
-        return super().build_payload(prompt) if self.api_version is None else Payload(self.body_without_model(prompt))
+        payload = super().build_payload(prompt)
+        if self.api_version is not None:
+            del payload.body["model"]
+        return payload
 
 
 _CODES = {404: "DeploymentNotFound", 400: "BadRequest"}

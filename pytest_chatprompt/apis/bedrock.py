@@ -174,10 +174,11 @@ class BedrockProvider(BlocksProvider):
     takes_json_results = True
     # What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user
     # who begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when
-    # using toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include
-    # more than 5 documents in a request").
+    # using toolUse and toolResult content blocks"), two of one name ("The tool ... is already defined at
+    # toolConfig.tools.1"), and that the documents of all messages count ("You can't include more than 5 documents in a
+    # request").
     rules = (
-        *option_rules.block_rules(_TOOLS, _CALLS, _TOOLS, _NAME),
+        *option_rules.block_rules(_TOOLS, _CALLS, _TOOLS, _TOOLS, _NAME),
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
@@ -205,7 +206,7 @@ class BedrockProvider(BlocksProvider):
         check_setting(self, "region", region, NonEmptyString | None)
         super().__init__(base_url=base_url, **settings)
         self._region = region
-        self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
+        self._signer = AWSSigner(self.vendor, f"set the environment variable {self.key_variable}")
 
     @property
     def region(self) -> str:

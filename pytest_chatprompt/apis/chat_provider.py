@@ -35,7 +35,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
+from pytest_chatprompt.providers.arguments import NonNegativeNumber, PositiveNumber, check_settings
 from pytest_chatprompt.providers.context import Cancellation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
@@ -85,8 +85,8 @@ class ChatSettings(TypedDict, total=False):
     stop: Stop | None
     seed: Seed | None
     reasoning_effort: ReasoningEffort | None
-    timeout_seconds: NonNegativeNumber
-    total_timeout_seconds: NonNegativeNumber | None
+    timeout_seconds: PositiveNumber
+    total_timeout_seconds: PositiveNumber | None
     max_retries: NonNegativeInt
     extra_body: InstanceOf[Mapping[str, Any]] | None
     model_limits: InstanceOf[ModelLimits] | None
@@ -340,13 +340,12 @@ class ChatProvider(VendorAPI):
         cancellation = current_context().cancellation or Cancellation()
         total = self.total_timeout_seconds
         deadline = math.inf if total is None else time.monotonic() + total
-        error_context = partial(self._error_context, prepared.target)
 
         def send_once() -> ProviderResponse:
             metered = MeteredTry(prepared, self._minute_limits, cancellation, self.timeout_seconds, deadline)
             try:
                 reply = self._http.post(prepared.url, prepared.content, metered.begin, cancellation)
-                response = read_http_reply(reply, self.read_reply, error_context, self._redact)
+                response = read_http_reply(reply, self.read_reply, partial(self._error_context, prepared.target))
             except BaseException as error:
                 metered.fail(error)
                 raise
@@ -424,7 +423,7 @@ class ChatProvider(VendorAPI):
     def _error_context(self, target: str | None = None) -> ErrorContext:
         from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
 
-        return ErrorContext(self.vendor, self.key_variable, target or self.target)
+        return ErrorContext(self.vendor, self.key_variable, target or self.target, self._redact)
 
     def _redact(self, text: str) -> str:
         """Remove the key from a text of the API, which may echo it, and what cannot be shown; cut a long text."""

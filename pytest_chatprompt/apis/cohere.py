@@ -30,7 +30,7 @@ class CohereChat(EventsAPI):
         schema = first_of(wanted, "json_schema", "schema") or {"type": "object"}
         is_json = wanted.get("type") == "json_object"
         choice = as_text(body.get("tool_choice")).lower() or None
-        return Definitions.read(as_items(body.get("tools")), choice, schema=schema if is_json else None)
+        return Definitions.read(body.get("tools"), choice, schema=schema if is_json else None)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `V2ChatResponse`; the text beside calls is the plan for them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -100,7 +100,9 @@ class ConversationTurn(NamedTuple):
     @property
     def content(self) -> str:
         """The texts, with a line in place of each file."""
-        return "\n".join(filter(None, map(str, self._content())))
+        said = [part.parts if isinstance(part, ToolResult) else (part,) for part in self.parts]
+        texts = [str(each) for parts in said for each in parts if not isinstance(each, ConversationToolCall)]
+        return "\n".join(filter(None, texts))
 
     @property
     def told(self) -> TranscriptTurn:
@@ -108,13 +110,6 @@ class ConversationTurn(NamedTuple):
         mark = "<Error>\n" if any(result.is_error for result in self.tool_results) else ""
         calls = tuple((call.name, call.arguments) for call in self.tool_calls)
         return TranscriptTurn(self.role, mark + self.content, calls)
-
-    def _content(self) -> Iterator[str | SentMedia | Thought]:
-        for part in self.parts:
-            if isinstance(part, ToolResult):
-                yield from part.parts
-            elif not isinstance(part, ConversationToolCall):
-                yield part
 
 
 class Conversation(NamedTuple):
@@ -251,18 +246,12 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 
 
 def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
-    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
-    parts = read_parts(value, read)
-    return tuple(part if isinstance(part, str | SentMedia | Thought) else json_text(_as_data(part)) for part in parts)
-
-
-def _as_data(part: Part) -> Any:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, SentMedia):
-        return {name: getattr(part, name) for name in ("kind", "media_type", "size", "source")}
-    parts = {"parts": [_as_data(each) for each in part.parts]} if isinstance(part, ToolResult) else {}
-    return part._asdict() | parts
+    """The parts of a tool result; an item that is a call or a result, which it cannot hold, stays as JSON text."""
+    parts: list[str | SentMedia | Thought] = []
+    for item in as_items(value):
+        said = (item,) if isinstance(item, str) else read(item)
+        parts += (part if isinstance(part, str | SentMedia | Thought) else json_text(item) for part in said)
+    return tuple(parts)
 
 
 def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:

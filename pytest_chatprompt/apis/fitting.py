@@ -26,6 +26,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.text.json_data import thaw, value_at
 from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
+from pytest_chatprompt.wording import enumerated
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.vendor_api import VendorAPI
@@ -95,11 +96,11 @@ def _media_refusal(media: Media, message: ChatMessage, provider: VendorAPI) -> s
     vendor, support = provider.vendor, provider.media.get(media.kind)
     kinds = _plural(media.kind)
     if support is None:
-        others = f"; it takes {_listed([_plural(kind) for kind in provider.media])}" if provider.media else ""
+        others = f"; it takes {enumerated(map(_plural, provider.media))}" if provider.media else ""
         return f"{vendor} takes no {kinds}{others}; leave it out, or use another provider"
     if message.role not in support.roles:
         return (
-            f"{vendor} takes {kinds} in {_listed(support.roles)} messages only, and the role of this one is "
+            f"{vendor} takes {kinds} in {enumerated(support.roles)} messages only, and the role of this one is "
             f"{message.role!r}; move it to a user message"
         )
     if media.content is None and not support.takes_urls:
@@ -107,7 +108,7 @@ def _media_refusal(media: Media, message: ChatMessage, provider: VendorAPI) -> s
     media_types = support.media_types or MEDIA_TYPES[media.kind]
     if media.media_type and media.media_type not in media_types:
         return (
-            f"{vendor} takes {kinds} as {_listed(media_types, 'or')} only, and this one is {media.media_type}; "
+            f"{vendor} takes {kinds} as {enumerated(media_types, 'or')} only, and this one is {media.media_type}; "
             "convert the file"
         )
     if media.detail is not None and not support.takes_detail:
@@ -119,11 +120,6 @@ def _media_refusal(media: Media, message: ChatMessage, provider: VendorAPI) -> s
             "save the file in the project, and name its path"
         )
     return ""
-
-
-def _listed(words: Sequence[str], conjunction: str = "and") -> str:
-    *others, last = words
-    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def _plural(kind: MediaKind) -> str:
@@ -143,7 +139,7 @@ def fit_tools(tools: Sequence[Mapping[str, Any]], provider: VendorAPI) -> tuple[
 
 def _not_for(names: Iterable[str], provider: VendorAPI) -> str:
     return (
-        f"what is raw is for {_listed(list(names))} alone; leave it out for {provider.vendor}, "
+        f"what is raw is for {enumerated(names)} alone; leave it out for {provider.vendor}, "
         f"or write what that one has under {provider.name!r}"
     )
 

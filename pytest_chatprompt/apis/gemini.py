@@ -141,8 +141,9 @@ class GeminiProvider(BlocksProvider):
     }
     takes_tool_errors = True
     takes_json_results = True
+    # Two tools of one name are refused by the API's own error alone: "Duplicate function declaration found: ...".
     rules = (
-        *option_rules.block_rules(_TOOLS, _GENERATE, _TOOLS, _NAME),
+        *option_rules.block_rules(_TOOLS, _GENERATE, _TOOLS, _TOOLS, _NAME),
         about_calls("tool-call-order", _TOOLS, message_rules.calls_after_an_answer),
         about_calls("thought-signature", _THOUGHTS, message_rules.calls_without_thought_signatures),
         Rule("last-turn", _GENERATE, message_rules.assistant_message_last),

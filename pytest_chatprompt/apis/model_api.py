@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import re
 import struct
@@ -254,9 +255,11 @@ class ChatAPI(ModelAPI):
     def join_stream(self, events: Sequence[Any]) -> Any:
         """The body of the whole reply, made of the JSON data of the events of a stream."""
 
-    @abstractmethod
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
-        """Read the tools, the tool choice and the response format of a request."""
+        """Read the tools, the tool choice and the response format of a request; by default where OpenAI has them."""
+        from pytest_chatprompt.apis.reply import Definitions  # noqa: PLC0415 - see `answer`
+
+        return Definitions.read(body.get("tools"), body.get("tool_choice"), body.get("response_format"))
 
     @abstractmethod
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
@@ -375,29 +378,27 @@ def write_aws_message(headers: Mapping[str, str], payload: bytes) -> bytes:
 
 def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
     """Read the messages of a whole stream: headers and payloads; a `ValueError` if it is not one."""
-    messages, rest = [], memoryview(stream)
+    messages, rest = [], io.BytesIO(stream)
     try:
-        while rest:
-            length, head_length = struct.unpack_from(">II", rest)
-            if not head_length + _OVERHEAD <= length <= len(rest):
+        while prelude := rest.read(_PRELUDE):
+            length, head_length, _ = struct.unpack(">III", prelude)
+            message = rest.read(length - _PRELUDE)
+            if len(message) != length - _PRELUDE or head_length + _OVERHEAD > length:
                 raise ValueError("a message is cut off")
-            message, rest = bytes(rest[_PRELUDE : length - _CHECKSUM]), rest[length:]
-            messages.append((_read_headers(message[:head_length]), message[head_length:]))
-    except (struct.error, IndexError) as error:
+            messages.append((_read_headers(message[:head_length]), message[head_length:-_CHECKSUM]))
+    except struct.error as error:
         raise ValueError(f"not an event stream: {error}") from None
     return messages
 
 
 def _read_headers(head: bytes) -> dict[str, str]:
-    headers, at = {}, 0
-    while at < len(head):
-        name_end = at + 1 + head[at]
-        kind, length = struct.unpack_from(">BH", head, name_end)
+    headers, rest = {}, io.BytesIO(head)
+    while name_length := rest.read(1):
+        name = rest.read(name_length[0]).decode()
+        kind, length = struct.unpack(">BH", rest.read(3))
         if kind != _STRING:
             raise ValueError("a header is not text")
-        value_start = name_end + 3
-        headers[head[at + 1 : name_end].decode()] = head[value_start : value_start + length].decode()
-        at = value_start + length
+        headers[name] = rest.read(length).decode()
     return headers
 
 

@@ -105,7 +105,7 @@ class OllamaAPI(ChatAPI):
         """Read `tools` and `format`; no field of Ollama forces a tool."""
         wanted = body.get("format")
         schema = {"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
-        return Definitions.read(as_items(body.get("tools")), schema=schema)
+        return Definitions.read(body.get("tools"), schema=schema)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The whole reply: the fields of the last line, with all of the answer."""

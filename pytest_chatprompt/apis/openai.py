@@ -59,7 +59,7 @@ from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, Definitions, ModelRequest
+    from pytest_chatprompt.apis.reply import Answer, AnswerToolCall, ModelRequest
 
 
 def image_part(media: Media) -> dict[str, Any]:
@@ -207,18 +207,14 @@ class OpenAIProvider(OpenAIBase):
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The model's name, the messages unchanged, and the settings."""
-        return Payload({"model": self.model, **self.body_without_model(prompt)})
+        body: dict[str, Any] = {"model": self.model, "messages": [self._message(message) for message in prompt]}
+        self.settings_body(body)
+        return Payload(body)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, which Azure has in the path, the temperature, and the token limit under either of its names."""
         max_output_tokens = body.get("max_completion_tokens", body.get("max_tokens"))
         return ModelParameters(str(body.get("model", self.model)), body.get("temperature"), max_output_tokens)
-
-    def body_without_model(self, prompt: ChatPrompt) -> dict[str, Any]:
-        """The messages and the settings, for a path that names the model already."""
-        body: dict[str, Any] = {"messages": [self._message(message) for message in prompt]}
-        self.settings_body(body)
-        return body
 
     def _message(self, message: ChatMessage) -> dict[str, Any]:
         return raw_message(message) or {**message.as_dict(), "content": self.text_or_blocks(message.content)}
@@ -335,13 +331,6 @@ class OpenAIChat(OpenAIErrors, ChatAPI):
     """OpenAI's chat completions."""
 
     prompt_keys = ("model", "response_format", "tools", "messages")
-
-    def definitions(self, body: Mapping[str, Any]) -> Definitions:
-        """Read `tools`, `tool_choice` and `response_format`."""
-        # Few runs answer requests.
-        from pytest_chatprompt.apis.reply import Definitions  # noqa: PLC0415
-
-        return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), body.get("response_format"))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""

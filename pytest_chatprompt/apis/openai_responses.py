@@ -194,7 +194,7 @@ class OpenAIResponses(OpenAIErrors, EventsAPI):
     def definitions(self, body: Mapping[str, Any]) -> Definitions:
         """Read `tools`, `tool_choice` and `text.format`."""
         text_format = as_mapping(body.get("text")).get("format")
-        return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), text_format)
+        return Definitions.read(body.get("tools"), body.get("tool_choice"), text_format)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `Response`."""

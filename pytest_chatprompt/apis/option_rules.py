@@ -343,11 +343,12 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
 
 
-def block_rules(calls: str, names: str, tools: str, name: tuple[str, str]) -> tuple[Rule, ...]:
+def block_rules(calls: str, names: str, tools: str, unique: str, name: tuple[str, str]) -> tuple[Rule, ...]:
     """The rules that APIs with blocks share, by their sources; of a name its pattern, and the same in words."""
     return (
         about_calls("tool-call-without-result", calls, message_rules.calls_without_results),
         about_calls("tool-result-order", calls, message_rules.results_out_of_order),
         about_definitions("tool-name", names, tool_names(*name)),
+        about_definitions("tool-name-twice", unique, tool_names_used_twice),
         about_definitions("tool-choice", tools, choices_without_tools),
     )

@@ -5,10 +5,9 @@ What an API cannot express at all is not a finding but a `PayloadError`, raised 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -100,15 +99,7 @@ def number_or_none(value: Any) -> Any:
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model."""
     name = model.lower()
-    # To match a glob takes a regular expression: most differ in their first letters.
-    globs = (glob for glob in known if name.startswith(_beginning(glob)))
-    return next((known[glob] for glob in globs if fnmatchcase(name, glob)), UNKNOWN)
-
-
-@cache
-def _beginning(glob: str) -> str:
-    """What stands before the first wildcard."""
-    return re.split(r"[*?[]", glob, maxsplit=1)[0]
+    return next((limits for glob, limits in known.items() if fnmatchcase(name, glob)), UNKNOWN)
 
 
 # The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.

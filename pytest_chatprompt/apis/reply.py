@@ -149,14 +149,14 @@ class Definitions(NamedTuple):
     response_format: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, tools: Iterable[Any], choice: Any = None, response_format: Any = None, schema: Any = None) -> Self:
+    def read(cls, tools: Any, choice: Any = None, response_format: Any = None, schema: Any = None) -> Self:
         """Read definitions in either of OpenAI's shapes, also invalid ones: what is not understood is left out.
 
         A JSON Schema of the text takes the place of a format.
         """
         if schema is not None:
             response_format = {"type": "json_schema", "schema": schema}
-        found = [_flat(tool) for tool in tools]
+        found = [_flat(tool) for tool in as_items(tools)]
         named = tuple(tool for tool in found if tool["type"] not in _CALLED or _is_named(tool))
         return cls(named, _read_choice(choice), _read_format(response_format))
 

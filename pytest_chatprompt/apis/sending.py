@@ -52,8 +52,7 @@ class MeteredTry:
         billing = self.prepared.billing
         cost = None
         if billing is not None and current_context().is_priced:
-            raw = response.raw if isinstance(response.raw, dict) else {}
-            cost = billing.cost_usd(response.usage, _text(raw.get("model")), _text(raw.get("service_tier")) or None)
+            cost = billing.cost_usd(response.usage, response.raw)
         used = (response.usage.input_tokens or 0) + (response.usage.output_tokens or 0)
         if self._started is not None and used:
             self._started.tokens = used
@@ -84,19 +83,12 @@ def _costs_nothing(error: BaseException) -> bool:
     return is_refused or is_unreached or isinstance(error, MissingSettingError)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def read_http_reply(
-    reply: httpx.Response,
-    read_body: Callable[[Any], ProviderResponse],
-    error_context: Callable[[], ErrorContext],
-    redact: Callable[[str], str],
+    reply: httpx.Response, read_body: Callable[[Any], ProviderResponse], error_context: Callable[[], ErrorContext]
 ) -> ProviderResponse:
     """Read the reply of an API."""
     if not reply.is_success:
-        raise error_from_reply(reply, error_context(), redact)
+        raise error_from_reply(reply, error_context())
     problem = "that is not valid JSON"
     try:
         data = load_json(reply.content)
@@ -104,7 +96,7 @@ def read_http_reply(
         return read_body(data)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         context = error_context()
-        shown = redact(reply.content.decode(errors="replace")) or "(an empty body)"
+        shown = context.redact(reply.content.decode(errors="replace")) or "(an empty body)"
         raise UnreadableReplyError(
             f"{context.vendor} answered with a body {problem}: {shown}\n"
             f"Check {context.target}: another service may be running there.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeVar
@@ -23,16 +22,17 @@ from pytest_chatprompt.apis.conversation import Conversation, SentMedia, UnreadP
 from pytest_chatprompt.apis.reply import Definitions, ModelRequest
 from pytest_chatprompt.apis.table import find_api, get_api, get_provider, provider_of
 from pytest_chatprompt.apis.vendor_api import PreparedRequest, given, with_settings
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, option_readers
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.diagnostics import parse_definition_file
 from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.chat_prompt import content_parts
-from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.http.client import model_headers
+from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, read_text
-from pytest_chatprompt.text.json_data import deep_merge, parse_json, require_json_mapping, thaw, value_at
+from pytest_chatprompt.text.json_data import deep_merge, require_json_mapping, thaw, value_at
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import cut, shown_path
 
@@ -123,7 +123,7 @@ def captured_request(case: EvalCase, reader: FileReader, provider_name: str | No
     except (NamedFileError, TextFileError, ValueError) as error:
         text = str(error) if isinstance(error, NamedFileError) else f"{case.request}: {error}"
         raise EvalFileError([case_diagnostic(case, text, "request")]) from error
-    said = {} if case.settings is None else option_readers().settings_for(provider_name, case.settings)
+    said = {} if case.settings is None else settings_of(case, provider_name)
     captured = captured._replace(asked_model=split_provider_name(provider_name or "")[1])
     settings, metadata = {**captured.request.settings, **said}, {**case.metadata, "systemPrompt": ""}
     update = {"captured": captured, "settings": settings, "metadata": metadata, "eval_case_id": case.full_id}
@@ -141,7 +141,7 @@ def _read_file(name: str, api_name: str | None, folder: Path, reader: FileReader
         url = next((str(body[each]) for each in ("url", "endpoint", "path") if each in body), url)
         headers = ((name.encode(), str(value).encode()) for name, value in as_mapping(body.get("headers")).items())
         notes += [f"header {header} left out" for header in model_headers(headers)]
-        body = _parsed(body[key])
+        body = read_body(body[key])
         if key == "requests" and isinstance(body, list):
             if len(body) != 1:
                 text = f"it has {len(body)} requests, and a case sends one; copy that one to a file of its own"
@@ -269,7 +269,7 @@ def _leaves(data: Any, top: str = "", key: str = "", *, in_text: bool = False) -
 
     A type or a role is left out beside others; alone, it is the value of the key above.
     """
-    inner = _parsed(data) if in_text else data
+    inner = read_body(data) if in_text else data
     entries = [(key, value) for value in inner] if isinstance(inner, list) else []
     if isinstance(inner, Mapping):
         entries = [(name, value) for name, value in inner.items() if name not in ("type", "role")]
@@ -280,16 +280,9 @@ def _leaves(data: Any, top: str = "", key: str = "", *, in_text: bool = False) -
         yield top, key, data
 
 
-def _parsed(text: Any) -> Any:
-    """What a text says as JSON; anything else as it is."""
-    with suppress(ValueError, TypeError):
-        return parse_json(text)
-    return text
-
-
 def _comparable(top: str, key: str, value: Any) -> tuple[str, ...]:
     """A value with its keys, equal to those that say the same in another spelling, as text, or in URL-safe base64."""
-    return _plain(top), _plain(key), json.dumps(_parsed(value)).lower().translate(_URL_SAFE)
+    return _plain(top), _plain(key), json.dumps(read_body(value)).lower().translate(_URL_SAFE)
 
 
 # --- what an API lacks

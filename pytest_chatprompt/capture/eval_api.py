@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 
+@dataclass(eq=False)
 class LoggedRequest:
     """A request that was sent, its body read, and what answered it; see `SentRequest`."""
 
-    def __init__(self, request: httpx.Request, answered_by: AnsweredBy = "nothing", is_late: bool = False) -> None:
-        self.request = request
-        self.answered_by = answered_by
-        self.is_late = is_late
+    request: httpx.Request
+    answered_by: AnsweredBy
+    is_late: bool
 
     def as_sent(self) -> SentRequest:
         """The request as tests read it, its path whole."""
@@ -215,32 +215,14 @@ class EvalAPI(respx.MockRouter):
         self.was_used = True
         return intercept_clients(self)
 
-    def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request, as the `handler` of any respx router does; a `CaptureError` if nothing answers it."""
-        entry = self._log_request(request)
-        if self.routes:
-            # A route that passes it on counts as none: there is no network to go on to.
-            with suppress(AllMockedAssertionError, PassThrough):
-                return super().handler(request)
-        response = self._answer(entry)
-        if response is None:
-            self.errors.append(_refusal(request))
-            raise self.errors[-1]
-        return response
-
-    def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Answer a request of any client; `None` lets it go on to the network."""
-        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
-
-        return None if self.children.is_own(request.url) else run_now(self._handle(request, send, super().handler))
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Do as `handle` does; the side effects of routes may be async."""
-        from pytest_chatprompt.capture.recording.open_recording import send_async  # noqa: PLC0415
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
+        """Answer a request of any client; `None` lets it go on to the network. Side effects of routes may be async."""
+        from pytest_chatprompt.capture.recording.open_recording import send, send_async  # noqa: PLC0415
 
         if self.children.is_own(request.url):
             return None
-        return await self._handle(request, send_async, super().async_handler)
+        ways: tuple[Send, Send] = (send_async, super().async_handler) if is_async else (send, super().handler)
+        return await self._handle(request, *ways)
 
     def handle_of_child(self, request: httpx.Request, forward: Send) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""

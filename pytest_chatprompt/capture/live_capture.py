@@ -1,8 +1,12 @@
-"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network."""
+"""Pass-through capture: see the requests of a live run, by the thread that sends them, while they go to the network.
+
+Where two versions are compared, the first request of a provider goes out alone, and what your own code sent once more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,17 +14,20 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import httpx
 
+from pytest_chatprompt.apis.chat_provider import DEFAULT_TIMEOUT_SECONDS
 from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.context import holding
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.context import Cancellation, current_context, holding
+from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.request_body import encode_body
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
+from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
 @dataclass(eq=False)
@@ -59,15 +66,47 @@ class FirstRequest:
             return request
         url = request.url.copy_with(raw_path=f"{path.removesuffix(shown)}{sent}{mark}{query}".encode("ascii"))
         content = encode_body(self.sent.body)
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in FRAMING]
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _FRAMING]
         return build_request(request.method, str(url), [*headers, (b"Content-Length", b"%d" % len(content))], content)
 
 
 # Of the bytes that are replaced.
-FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+_FRAMING: Final = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+
+# What the client that sends it decides.
+_OF_CLIENT = {*(name.decode("ascii") for name in _FRAMING), "host", "connection", "accept-encoding"}
 
 
-class _LiveCapture(EvalAPI):
+@dataclass(eq=False)
+class ResentRequest:
+    """Sends one request as a provider would, and again after an error that may pass; it does not read the answer."""
+
+    request: httpx.Request
+    redactor: Redactor
+
+    def __post_init__(self) -> None:
+        headers = {name: value for name, value in self.request.headers.items() if name not in _OF_CLIENT}
+        self._http = HTTPClient(self.request.url.host, lambda _: headers, self.redactor.redact)
+
+    def send(self, _: ProviderRequest) -> ProviderResponse:
+        """Send the request."""
+        # Few runs send one.
+        from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply  # noqa: PLC0415
+
+        url, client, redact = self.request.url, self._http, self.redactor.redact
+        cancellation = current_context().cancellation or Cancellation()
+
+        def send_once() -> None:
+            reply = client.post(str(url), self.request.content, lambda: DEFAULT_TIMEOUT_SECONDS, cancellation)
+            if not reply.is_success:
+                target = str(url.copy_with(query=None))
+                raise error_from_reply(reply, ErrorContext(url.host, "that your code reads", target, redact))
+
+        send_with_retries(send_once, client.shared_pause, cancellation, DEFAULT_MAX_RETRIES, math.inf)
+        return ProviderResponse(text="", is_awaited=False)
+
+
+class LiveCapture(EvalAPI):
     """What one provider sends, in whatever thread of the pool: no test is its owner.
 
     Attributes:
@@ -90,7 +129,7 @@ class _LiveCapture(EvalAPI):
 
 
 # The capture that the current thread has open; `None` if it has none, and `False` if its requests are nobody's.
-_current: Final[ContextVar[_LiveCapture | Literal[False] | None]] = ContextVar("_current", default=None)
+_current: Final[ContextVar[LiveCapture | Literal[False] | None]] = ContextVar("_current", default=None)
 
 
 def uncaptured() -> AbstractContextManager[None]:
@@ -103,28 +142,18 @@ class LiveCaptureRouter:
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
-        self._open: list[_LiveCapture] = []
+        self._open: list[LiveCapture] = []
 
     @contextmanager
-    def capture(
-        self,
-        replies: Sequence[QueuedReply] = (),
-        *,
-        recording: OpenRecording | None = None,
-        api: EvalAPI | None = None,
-        first: FirstRequest | None = None,
-    ) -> Iterator[EvalAPI]:
+    def capture(self, api: EvalAPI | None = None) -> Iterator[LiveCapture]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
-        Of these `first` lets only one out. What child processes send to the server of `api` counts as sent by the
-        calling thread.
+        What child processes send to the server of `api` counts as sent by the calling thread.
         """
         # The built-in providers show what they send, so most runs capture nothing.
         from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
 
-        capture = _LiveCapture(self.redactor, is_live=True)
-        capture.recording, capture.first = recording, first
-        capture.reply_queue.waiting += replies
+        capture = LiveCapture(self.redactor, is_live=True)
         with ExitStack() as stack:
             if api is not None:
                 stack.enter_context(api.children.forward(capture))
@@ -135,20 +164,10 @@ class LiveCaptureRouter:
             stack.callback(_current.reset, _current.set(capture))
             yield capture
 
-    def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Log a request of a sync client; `None` lets it pass."""
-        capture = self._find_capture()
-        return capture.handle(request) if capture else None
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Log a request of an async client; `None` lets it pass."""
-        capture = self._find_capture()
-        return await capture.handle_async(request) if capture else None
-
-    def _find_capture(self) -> _LiveCapture | Literal[False] | None:
-        """The capture of the thread that sends a request, if it has one."""
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
+        """Log a request; `None` lets it pass."""
         capture = _current.get()
         if capture is None and len(self._open) == 1:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
-            return self._open[0]
-        return capture
+            (capture,) = self._open
+        return await capture.handle(request, is_async=is_async) if capture else None

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.guard import allow_programs, guard_network
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import AgentError, MCPServerError
 from pytest_chatprompt.providers.agents.process import (
     MAX_OUTPUT_BYTES,
@@ -34,6 +35,7 @@ from pytest_chatprompt.providers.agents.process import (
     started,
     stderr_tail,
 )
+from pytest_chatprompt.providers.arguments import PositiveNumber, check_setting
 from pytest_chatprompt.wording import cut, data_place, visible_line
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip insta
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
 _CLOSING_SECONDS: Final = 1.0
 _SHOWN_CHARACTERS: Final = 200
+# What the SDK says if a server has ended, or has closed its output, before it has answered.
+_CLOSED: Final = "Connection closed"
 # By the name of a list what is shown of its entries; the rest is for user interfaces, or differs from run to run.
 _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
@@ -84,16 +88,21 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 
     Raises:
         MCPServerError: the server could not be started or reached, or does not keep to the protocol.
-        TypeError: not exactly one of the server, a command and a URL is given.
+        TypeError: not exactly one of the server, a command and a URL is given, or the command is no list.
+        ValueError: another argument has an invalid value.
     """
     __tracebackhide__ = True
     if [server, command, url].count(None) != 2:  # noqa: PLR2004
         raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
+    check_setting("mcp_tools", "url", url, NonEmptyString | None)
+    check_setting("mcp_tools", "env", env or {}, dict[str, str])
+    check_setting("mcp_tools", "cwd", cwd, str | Path | None)
+    check_setting("mcp_tools", "headers", headers or {}, dict[str, str])
+    check_setting("mcp_tools", "timeout_seconds", timeout_seconds, PositiveNumber)
     try:
-        import mcp  # noqa: PLC0415 - an extra, and a second to import
-
-        mcp.Client  # noqa: B018 - version 1 has none
-    except (ImportError, AttributeError):
+        # An extra, and a second to import; version 1 has no such client.
+        from mcp import Client  # noqa: F401, PLC0415
+    except ImportError:
         raise MCPServerError(_NO_SDK) from None
     if command is not None:
         return _read_command(command, env or {}, Path(cwd or root), timeout_seconds)
@@ -106,10 +115,8 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Convert the tools that a server shows to those of an eval file."""
     keys = {"name": "name", "description": "description", "inputSchema": "parameters"}
-    return [
-        {"type": "function", **{keys[key]: value for key, value in tool.items() if key in keys}}
-        for tool in listing["tools"]
-    ]
+    tools = ({keys[key]: value for key, value in tool.items() if key in keys} for tool in listing["tools"])
+    return [{"type": "function", **tool} for tool in tools]
 
 
 def _read_command(
@@ -118,7 +125,8 @@ def _read_command(
     __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
-    if isinstance(command, str) or not command:
+    is_list = isinstance(command, list | tuple) and all(isinstance(word, str | Path) for word in command)
+    if not is_list or not command:
         raise TypeError("mcp_tools: command must be a list of the executable and its arguments")
     argv = [*map(str, command)]
     name = f"the MCP server {shlex.join(argv)}"
@@ -126,7 +134,7 @@ def _read_command(
     own = {"PYTEST_CHATPROMPT_MCP": token_hex(8)}
     environ = {**get_default_environment(), **env, **own}
     with tempfile.TemporaryFile() as stderr, allow_programs(own), ExitStack() as stack:
-        streams = (subprocess.PIPE, subprocess.PIPE, stderr)
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
         try:
             process: Any = stack.enter_context(
                 started(argv, cwd, environ, streams, hint="pass another command to mcp_tools")
@@ -135,13 +143,13 @@ def _read_command(
             raise MCPServerError(str(error)) from None
         try:
             return _run(name, lambda: _read(_pipes(process), timeout_seconds), timeout_seconds)
-        except EOFError:
-            text = f"{name} closed its standard output"
-            with suppress(subprocess.TimeoutExpired):
-                text = ProcessResult(process.wait(_CLOSING_SECONDS), "", "").exit_message(name)
-            raise MCPServerError(text + stderr_tail(read_output(stderr))) from None
         except MCPServerError as error:
-            raise MCPServerError(f"{error}{stderr_tail(read_output(stderr))}") from None
+            text = str(error)
+            if text == f"{name}: {_CLOSED}":
+                text = f"{name} closed its standard output"
+                with suppress(subprocess.TimeoutExpired):
+                    text = ProcessResult(process.wait(_CLOSING_SECONDS), "", "").exit_message(name)
+            raise MCPServerError(text + stderr_tail(read_output(stderr))) from None
         finally:
             process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
@@ -172,20 +180,14 @@ def _read_url(
             return await _read(streamable_http_client(url, http_client=client), timeout_seconds)
 
     is_free = is_near or allowed_hosts is None
-    guard: AbstractContextManager[Any] = (
-        nullcontext() if is_free else guard_network(allows_programs=True, allowed_hosts=[host])
-    )
     # Without a password and a query, which may be secret.
     name = f"the MCP server at {re.sub('//[^/]*@', '//', url.partition('?')[0])}"
-    with guard:
+    with nullcontext() if is_free else guard_network(allows_programs=True, allowed_hosts=[host]):
         return _run(name, read, timeout_seconds)
 
 
 def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], timeout_seconds: float) -> dict[str, Any]:
-    """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible.
-
-    An `EOFError` says that a program has ended, or has closed its output.
-    """
+    """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible."""
     __tracebackhide__ = True
     from mcp import MCPError  # noqa: PLC0415
 
@@ -208,8 +210,6 @@ def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], tim
         error: BaseException = group.split(MCPError)[1] or group
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if isinstance(error, EOFError):
-            raise error from None
         reason = f": {str(error) or type(error).__name__}"
         if isinstance(error, TimeoutError):
             reason = f" did not answer within {timeout_seconds:g} s"
@@ -234,9 +234,8 @@ async def _read(server: Any, timeout_seconds: float) -> dict[str, Any]:
         again = await _lists(client) if changed else lists
         changed = [kind for kind in _SHOWN if lists[kind] != again[kind]]
         if changed:
-            raise MCPServerError(
-                f"its {changed[0]} changed while they were read; let it register them before it answers"
-            )
+            problem = f"its {changed[0]} changed while they were read; let it register them before it answers"
+            raise MCPServerError(problem)
         instructions = {"instructions": client.instructions} if client.instructions else {}
     return instructions | {kind: entries for kind, entries in lists.items() if entries or kind == "tools"}
 
@@ -299,19 +298,21 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
     async def read() -> None:
         try:
             async for line in lines:
-                await incoming.send(SessionMessage(_message(line)))
+                if line.strip():
+                    await incoming.send(SessionMessage(_message(line)))
         except anyio.BrokenResourceError:
             # All lists are read, and it goes on.
             return
         except ValueError:
             problem = f"it printed {MAX_OUTPUT_BYTES:,} bytes to its standard output without the end of a line"
             raise MCPServerError(problem) from None
-        raise EOFError
+        # Whoever waits for an answer now gets `_CLOSED`.
+        await incoming.aclose()
 
     async def write() -> None:
         async for each in outgoing:
             line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
-            # Who does not read any more has ended, which `read` tells.
+            # Who does not read any more has ended, as `read` sees.
             with suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), f"{line}\n".encode())
 

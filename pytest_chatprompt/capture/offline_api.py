@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import httpx
 
@@ -34,8 +34,7 @@ def find_offline_api(request: httpx.Request) -> ModelAPI | DeclaredReply | None:
     return api if api is None or not is_loopback(request.url.host) or api.claims(request) else None
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredReply:
+class DeclaredReply(NamedTuple):
     """The JSON body that the class of a provider declares, in place of an API of the table."""
 
     sender: type[ChatProvider]

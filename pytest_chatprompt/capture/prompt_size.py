@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise, zip_longest
 from typing import Any, Final
 
@@ -18,9 +18,8 @@ from pytest_chatprompt.providers.response import Finding
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import common_start, data_place
 
-# Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.
-CACHE_KEY: Final = "cache_control"
-CACHE_BLOCK: Final = "cachePoint"
+# Marks for the API's cache that the model does not read: Anthropic's and OpenAI's are in a block, Bedrock's is one.
+_CACHE_KEYS: Final = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 # What the path of Gemini's and Bedrock's APIs does with the model.
 _METHOD: Final = re.compile(r":\w+$|/converse(-stream)?$")
 
@@ -110,23 +109,33 @@ def api_of(sent: SentRequest) -> ModelAPI | None:
 
 def _prompt_leaves(sent: SentRequest, keys: Sequence[str]) -> list[tuple[_Place, str, int]]:
     body = sent.body if isinstance(sent.body, Mapping) else {}
-    return [leaf for key in keys if key in body for leaf in _leaves(body[key], (key,))]
+    read = {key: key not in _NOT_READ for key in keys if key in body}
+    return [leaf for key, is_read in read.items() for leaf in _leaves(body[key], (key,), is_read=is_read)]
 
 
-def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, str, int]]:
+# A text under one of these stands for a list of a block or a message, in which it may have one of those types. Source:
+# `messages.create` in anthropic 2.14, `chat.completions.create` and `responses.create` in openai 3.57.
+_TEXT_KEYS: Final = ("content", "system", "output", "input")
+_TEXT_TYPES: Final = {"message": "role", "text": "text", "input_text": "text", "output_text": "text"}
+
+
+def _leaves(value: Any, place: _Place, *, is_read: bool) -> Iterator[tuple[_Place, str, int]]:
     """The texts and other values of a prompt with their places and sizes, in the order in which they are read."""
     if isinstance(value, Mapping):
+        unread = _unread_keys(value, str(place[-1]))
+        skipped = {*_CACHE_KEYS, *(["type"] if _TEXT_TYPES.get(str(value.get("type"))) in value else ())}
         # A stored body may have been edited by hand, so that a key of it is read as a number.
-        for key in sorted(value.keys() - {CACHE_KEY}, key=lambda key: (key not in _FIRST_KEYS, str(key))):
+        for key in sorted(value.keys() - skipped, key=lambda key: (key not in _FIRST_KEYS, str(key))):
             if names_arguments(str(place[-1])):
                 yield (*place, key), "", len(str(key))
-            yield from _leaves(value[key], (*place, key))
+            yield from _leaves(value[key], (*place, key), is_read=is_read and key not in unread)
     elif isinstance(value, list):
-        items = [item for item in value if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})]
-        for index, item in enumerate(items):
-            yield from _leaves(item, (*place, index))
+        for index, item in enumerate(item for item in value if {*as_mapping(item)} != {"cachePoint"}):
+            yield from _leaves(item, (*place, index), is_read=is_read)
+    elif isinstance(value, str) and place[-1] in _TEXT_KEYS:
+        block = {"role": "user", "content": value} if place[-1] == "input" else {"text": value}
+        yield from ((place, text, size) for _, text, size in _leaves([block], place, is_read=is_read))
     else:
-        is_read = place[0] not in _NOT_READ and _FORM_KEYS.isdisjoint(place[-1:])
         # Beside a text nothing stands behind it, so that a longer one begins with it.
         yield place, f"\0{place} {type(value).__name__} {value}", count_texts(value) if is_read else 0
 
@@ -138,8 +147,11 @@ _CHARACTERS_PER_TOKEN: Final = 4
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
 # Their values say what a part is, or how to cache it, and are not part of its text.
 _FORM_KEYS: Final = frozenset(
-    {"role", "type", "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id", BINARY_KEY, CACHE_KEY, CACHE_BLOCK}
+    {"role", "type", "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id", BINARY_KEY, *_CACHE_KEYS}
 )
+# Nor are these in what stands under one of those, in camel or snake case: a file.
+_FILE_KEYS: Final = _FORM_KEYS | {"data", "bytes", "format", "media_type", "mimeType", "mime_type"}
+_FILES: Final = frozenset({"source", "inlinedata", "filedata", "inputaudio", "image", "document", "audio", "video"})
 # An image, a sound or a document; vendors count these in ways of their own.
 _MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", re.DOTALL)
 
@@ -169,12 +181,22 @@ def _texts(value: Any, key: str) -> Iterator[str]:
         yield from () if is_media(value) else (value,)
     elif isinstance(value, Mapping):
         yield from map(str, value if names_arguments(key) else ())
+        unread = _unread_keys(value, key)
         for name, item in value.items():
-            # Among names a word such as `type` is one.
-            yield from _texts(item, str(name)) if names_arguments(key) or str(name) not in _FORM_KEYS else ()
+            yield from () if name in unread else _texts(item, str(name))
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item, key)
+
+
+def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:
+    """The keys whose values are not part of the text, in a mapping that stands under a key."""
+    if names_arguments(key):
+        # Among names a word such as `type` is one.
+        return frozenset()
+    unread = _FILE_KEYS if key.replace("_", "").lower() in _FILES else _FORM_KEYS
+    # Anthropic's documents may be texts.
+    return unread - {"data"} if value.get("type") == "text" else unread
 
 
 def is_media(text: str) -> bool:

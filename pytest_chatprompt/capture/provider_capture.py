@@ -35,6 +35,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.text.json_data import with_scalars
 
 SendFunction = Callable[[ProviderRequest], Any]
 
@@ -101,7 +102,9 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         started_at = time.monotonic()
         exchange = _run_agent(provider, request, router.redactor)
     else:
-        with router.capture(replies, recording=recording, api=api, first=first) as capture:
+        with router.capture(api) as capture:
+            capture.recording, capture.first = recording, first
+            capture.reply_queue.waiting += replies
             started_at = time.monotonic()
             try:
                 exchange = _let_send(provider, request, capture, ConnectionAttempts())
@@ -191,7 +194,8 @@ def _run_agent(
     from pytest_chatprompt.capture.server.table import seal_environ  # noqa: PLC0415
 
     requests: list[httpx.Request] = []
-    lock = threading.Lock()
+    refused = [] if api is None else api.errors
+    start, lock = len(refused), threading.Lock()
 
     def handle(sent: httpx.Request) -> httpx.Response | None:
         # One at a time: a test's routes need not be safe between threads.
@@ -200,7 +204,7 @@ def _run_agent(
                 # That is how Claude Code opens a connection where it has no proxy: a model is asked nothing.
                 requests.append(sent)
             redactor.add_request(sent.headers, sent.url)
-            return None if api is None else api.handler(sent)
+            return None if api is None else api.handle_of_child(sent, server.forward)
 
     volatile = VolatileValues(keep=invocation.prompt)
     server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})
@@ -210,9 +214,9 @@ def _run_agent(
             response = provider.send(request)
     finally:
         server.close()
-        if server.errors:
+        for error in (*server.errors, *refused[start:]):
             # Even if the agent failed because of it, or swallowed it.
-            raise CaptureError(str(server.errors[0])) from server.errors[0]
+            raise CaptureError(str(error)) from error
     if not requests:
         raise CaptureError(
             f"{provider.executable} sent nothing to the server that captures what it sends: it may not read the "
@@ -250,16 +254,15 @@ class VolatileValues:
 
     def replace(self, data: Any) -> Any:
         """Put the placeholders into JSON data; gives new data."""
-        if isinstance(data, str):
+        return with_scalars(data, self._replace_in_scalar)
+
+    def _replace_in_scalar(self, scalar: Any) -> Any:
+        if isinstance(scalar, str):
             # Of the task only its paths may hold what differs.
-            parts = data.split(self._keep) if self._keep else [data]
+            parts = scalar.split(self._keep) if self._keep else [scalar]
             return self._folder.sub(str(PLACEHOLDER_FOLDER), self._keep.join(map(self._replace_in_text, parts)))
-        if isinstance(data, dict):
-            return {key: self.replace(value) for key, value in data.items()}
-        if isinstance(data, list):
-            return [self.replace(item) for item in data]
-        is_number = isinstance(data, int | float) and not isinstance(data, bool)
-        return "{time}" if is_number and self._is_now(data) else data
+        is_number = isinstance(scalar, int | float) and not isinstance(scalar, bool)
+        return "{time}" if is_number and self._is_now(scalar) else scalar
 
     def _replace_in_text(self, text: str) -> str:
         text = _UUID.sub(lambda match: self._ids.setdefault(match[0], f"{{id {len(self._ids) + 1}}}"), text)

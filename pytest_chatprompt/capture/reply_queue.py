@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.wording import first_lines
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
@@ -106,10 +107,9 @@ class ReplyQueue:
         if not self.waiting:
             return ""
         count = len(self.waiting)
-        lines = [f"  {queued.describe()}" for queued in self.waiting[:_SHOWN_REPLIES]]
-        lines += [f"  and {count - _SHOWN_REPLIES} more"] if count > _SHOWN_REPLIES else []
+        lines = [f"  {queued.describe()}" for queued in self.waiting]
         what, them, requests = (
             ("a reply", "it", "its request") if count == 1 else (f"{count} replies", "them", "their requests")
         )
         head = f"eval_api.reply queued {what} that no request has taken; remove {them}, or send {requests}:"
-        return "\n".join([head, *lines])
+        return "\n".join([head, *first_lines(lines, _SHOWN_REPLIES, "  and {} more")])

@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import unquote
 
 import httpx
 
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import bare_request, model_headers, parsed_url
+from pytest_chatprompt.providers.http.client import model_headers, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
@@ -71,10 +70,8 @@ class SentRequest:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentRequest):
             return NotImplemented
-        if (self.endpoint, self.headers) != (other.endpoint, other.headers):
-            return False
         # As JSON: to Python 1, 1.0 and True are equal, and so are other orders of keys.
-        return self.body is other.body or json.dumps(self.body) == json.dumps(other.body)
+        return json.dumps(self.as_data()) == json.dumps(other.as_data())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -89,31 +86,25 @@ class SentRequest:
         """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
-        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
+        endpoint = _endpoint(request.method, request.url, base_url)
+        return cls(endpoint, body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
     def of_post(cls, url: str, content: bytes, base_url: str, headers: Mapping[str, str]) -> Self:
         """Show a JSON body that will be posted; a stand-in answers it offline."""
-        endpoint, shown = _places(url, base_url)
+        endpoint, shown = _endpoint("POST", parsed_url(url), base_url), _shown_url(parsed_url(url))
         return cls(endpoint, decode_body(content, {}), shown, "default", headers=headers)
 
 
-# A run posts to few URLs.
-@lru_cache(maxsize=256)
-def _places(url: str, base_url: str) -> tuple[str, str]:
-    """The endpoint and the whole URL of a request, as they are shown."""
-    return _endpoint(bare_request(url), base_url), _shown_url(parsed_url(url))
-
-
-def _endpoint(request: httpx.Request, base_url: Any) -> str:
+def _endpoint(method: str, url: httpx.URL, base_url: Any) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
-    target = _QUERY_PARAMETER.sub(_hide_secret, request.url.raw_path.decode("ascii"))
+    target = _QUERY_PARAMETER.sub(_hide_secret, url.raw_path.decode("ascii"))
     if isinstance(base_url, str | httpx.URL):
         base = parsed_url(base_url) if isinstance(base_url, str) else base_url
         prefix = base.raw_path.decode("ascii").rstrip("/")
-        if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
+        if base.host == url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
-    return f"{request.method} {target}"
+    return f"{method} {target}"
 
 
 def describe_request(request: httpx.Request) -> str:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from pytest_chatprompt.cases.case import SharedKeys
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
-from pytest_chatprompt.cases.fields import TupleOf, is_number
+from pytest_chatprompt.cases.fields import NonEmptyString, TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.json_data import checked
@@ -64,12 +64,12 @@ class _TargetFields(RequestSettings):
     api_key: str | None = None
     endpoint: str | None = None
     api_version: str | None = None
-    executable: str | None = None
+    executable: NonEmptyString | None = None
     args: TupleOf[str] | None = None
     command: str = ""
     files_format: str = ""
     cwd: str | None = None
-    timeout_seconds: Annotated[float, checked("a number", is_number)] | None = None
+    timeout_seconds: Annotated[float, checked("a number above 0", lambda it: is_number(it) and it > 0)] | None = None
 
 
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:

@@ -93,7 +93,8 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
         case error_type if error_type in _EXPECTED:
             description = value.describe(with_hint=error_type == "string_type")
             return f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
-    return f"{_key_path(location)}: {detail['msg']}"
+    hint = did_you_mean(value.text, re.findall(r"'([^']+)'", detail.get("ctx", {}).get("expected", "")))
+    return f"{_key_path(location)}: {detail['msg']}" + (f"; {hint}" if hint else "")
 
 
 def _suggest_role(role: str, expected: str) -> str:

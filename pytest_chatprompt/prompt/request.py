@@ -15,6 +15,7 @@ from pytest_chatprompt.cases.case import (
     case_in_test,
     option_readers,
 )
+from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import EvalFileError, PayloadError
 from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
@@ -130,11 +131,21 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     )
 
 
+def settings_of(case: EvalCase, provider_name: str | None) -> FrozenDict:
+    """The settings of a case for one provider; an `EvalFileError` if they have another model than its name says."""
+    settings: FrozenDict = option_readers().settings_for(provider_name, case.settings or {})
+    said = split_provider_name(provider_name or "")[1]
+    if said and settings.get("model", said) != said:
+        text = f"the model is {settings['model']!r} here, but {said!r} in the provider's name; leave one of them out"
+        raise EvalFileError([case_diagnostic(case, text, "settings", "model", provider_name=provider_name or "")])
+    return settings
+
+
 def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
     """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
-        options["settings"] = option_readers().settings_for(provider_name, case.settings)
+        options["settings"] = settings_of(case, provider_name)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
     for key in ("tools", "response_format"):

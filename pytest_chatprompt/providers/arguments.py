@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping, Set
 from functools import cache
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
@@ -21,14 +21,17 @@ def _require_number(value: object) -> object:
     return value
 
 
-# A finite `int` or `float` from 0 on.
+# A finite `int` or `float` from 0 on, and one above it.
 NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0, allow_inf_nan=False)]
 
+PositiveNumber = Annotated[float, BeforeValidator(_require_number), Field(gt=0, allow_inf_nan=False)]
+
+T = TypeVar("T")
 # Arguments of a command line: a text would be taken for the list of its characters.
 Arguments = list[str] | tuple[str, ...]
 
 # These settings hold secrets: an error shows the type of their value and never the value.
-_SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
+_SECRET_SETTINGS: Final = frozenset({"api_key", "env", "headers"})
 
 
 def check_settings(
@@ -52,23 +55,27 @@ def check_names(provider: object, names: Iterable[str], settings_type: type, lac
             )
 
 
-def check_setting(provider: object, name: str, value: object, annotation: Any) -> None:
-    """Refuse a keyword argument with an invalid value."""
+def check_setting(provider: object, name: str, value: T, annotation: Any) -> T:
+    """Refuse a keyword argument with an invalid value, and give it back; `provider` may be the name of a function."""
+    __tracebackhide__ = True
     try:
         _adapter(annotation).validate_python(value)
     except ValidationError as error:
-        problem = _first_problem(name, value, error)
+        problem = _problem(name, value, error)
+        owner = provider if isinstance(provider, str) else type(provider).__name__
         # `from None`: pydantic's own text shows the value, which may be a key.
-        raise ValueError(f"{type(provider).__name__}: {problem}") from None
+        raise ValueError(f"{owner}: {problem}") from None
+    return value
 
 
-def _first_problem(name: str, value: object, error: ValidationError) -> str:
+def _problem(name: str, value: object, error: ValidationError) -> str:
     """Say what a value must be and what it is, such as `temperature must be a valid number, but is 'hot'`."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    requirement = re.sub(r"^\w+ should ", "must ", first["msg"])
-    key = first["loc"][0] if first["loc"] else None
+    # Of several the innermost: a value may be one of several types.
+    worst = max(error.errors(include_url=False, include_context=False), key=lambda each: len(each["loc"]))
+    requirement = re.sub(r"^\w+ should ", "must ", worst["msg"])
+    key = worst["loc"][0] if worst["loc"] else None
     setting = f"{name}[{key!r}]" if isinstance(value, Mapping) and key in value else name
-    invalid = first["input"]
+    invalid = worst["input"]
     shown = f"of type {type(invalid).__name__}" if name in _SECRET_SETTINGS else repr(invalid)
     return f"{setting} {requirement}, but is {shown}"
 

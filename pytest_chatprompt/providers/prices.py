@@ -7,9 +7,10 @@ Source: `genai_prices.calc_price`, and `genai_prices.types.Usage` for the names 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setting
 from pytest_chatprompt.providers.response import TokenUsage
@@ -109,18 +110,18 @@ class Billing(NamedTuple):
     base_url: str = ""
     price: TokenPrice | None = None
 
-    def cost_usd(self, usage: TokenUsage, replied_model: str = "", service_tier: str | None = None) -> float | None:
+    def cost_usd(self, usage: TokenUsage, reply: Any = None) -> float | None:
         """What a request costs in US dollars; `None` where the price or the usage is not known.
 
-        The model that the reply names counts where the list does not know the one that was asked for.
+        The body of the `reply` may name a service tier, and the model that counts where the list does not know the one
+        that was asked for.
         """
         if self.price is not None:
             return self.price.cost_usd(usage)
-        for model in (self.model, replied_model):
-            cost = list_cost_usd(usage, model, self.vendor, self.base_url, service_tier)
-            if cost is not None:
-                return cost
-        return None
+        said = reply if isinstance(reply, Mapping) else {}
+        models, tier = (self.model, str(said.get("model") or "")), str(said.get("service_tier") or "")
+        costs = (list_cost_usd(usage, each, self.vendor, self.base_url, tier) for each in models)
+        return next((cost for cost in costs if cost is not None), None)
 
     def why_unknown(self) -> str:
         """Why the price of a request is not known in advance; `""` if it is known."""

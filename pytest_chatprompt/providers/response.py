@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.text.json_data import LONE_SURROGATE
 from pytest_chatprompt.wording import about_message
 
 
@@ -45,13 +46,12 @@ class Finding:
 
 
 _REPLACEMENT: Final = "\ufffd"
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def replace_surrogates(text: str) -> str:
     """Replace each half of a character with U+FFFD; a whole character has no surrogates in Python."""
-    return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)
+    return text if text.isascii() else LONE_SURROGATE.sub(_REPLACEMENT, text)
 
 
 def load_json(content: bytes | str) -> Any:

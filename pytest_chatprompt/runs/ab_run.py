@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import pytest
 
 from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.capture.live_capture import ResentRequest
 from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.resent_request import ResentRequest
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
-from pytest_chatprompt.cases.request_options import settings_for
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs
 from pytest_chatprompt.live.answers import LiveCase, Version
 from pytest_chatprompt.options import Options, options_key
-from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
 from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
 from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
@@ -87,7 +86,7 @@ def _sent_elsewhere(item: EvalItem, case: EvalCase, provider: Provider, present:
     options = item.config.stash[options_key]
     settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": options.ab_model}
     if options.ab_provider:
-        settings = settings_for(options.ab_provider, case.settings or {})
+        settings = settings_of(case, options.ab_provider)
     request = present.request.model_copy(update={"settings": settings})
     name = options.ab_provider or item.provider_name
     other = only_first(name, show_request(item.config, provider, request, item.eval_api(is_read=False)))

@@ -33,7 +33,7 @@ from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, is_outage
 from pytest_chatprompt.runs.recordings import find_unusable
 from pytest_chatprompt.runs.report_hooks import user_frames
 from pytest_chatprompt.runs.usage_summary import INTERVAL_PROPERTY, RATE_PROPERTY, set_properties
-from pytest_chatprompt.wording import shown_path, visible
+from pytest_chatprompt.wording import enumerated, shown_path, visible
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
@@ -159,8 +159,7 @@ class RepeatedGrading(Grading):
         """The error of a replayed case that comes to an end before its outcome is certain."""
         planned = self.required.planned
         had = {attempt.number for attempt in self.attempts}
-        *others, last = (str(number) for number in range(1, planned + 1) if number not in had)
-        missing = f"{', '.join(others)} and {last}" if others else last
+        missing = enumerated(number for number in range(1, planned + 1) if number not in had)
         head = f"{len(had)} of {planned} answers are recorded, and with them the outcome is not certain"
         advice = self.sent.case.place.advice
         return ReplayError(f"{head}: nothing is recorded for {missing}\n\n{advice}\n\n{self._text()}")

@@ -44,11 +44,9 @@ def read_story(data: Any) -> list[StoryRequest]:
 
 def steps(story: Sequence[StoryRequest]) -> Iterator[tuple[int, int, str]]:
     """The new turns of a story, each with the index of its request and its own number, from 1."""
-    number = 0
-    for index, request in enumerate(story):
-        for turn in (request.turns or ())[request.kept :]:
-            number += 1
-            yield index, number, marked_turn(turn.told)
+    turns = [(index, turn) for index, request in enumerate(story) for turn in (request.turns or ())[request.kept :]]
+    for number, (index, turn) in enumerate(turns, start=1):
+        yield index, number, marked_turn(turn.told)
 
 
 def parting_hint(stored: Any, sent: Any) -> str:

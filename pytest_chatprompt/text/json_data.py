@@ -36,11 +36,16 @@ def freeze(value: Any) -> Any:
     return tuple(map(freeze, value)) if isinstance(value, list | tuple) else value
 
 
+def with_scalars(data: Any, change: Callable[[Any], Any]) -> Any:
+    """JSON data, frozen or not, as new plain data, in which each text, number, boolean and `None` is changed."""
+    if isinstance(data, Mapping):
+        return {key: with_scalars(inner, change) for key, inner in data.items()}
+    return [with_scalars(inner, change) for inner in data] if isinstance(data, list | tuple) else change(data)
+
+
 def thaw(value: Any) -> Any:
     """Frozen JSON data as plain data, which is how templates and validators know it: a tuple is a list again."""
-    if isinstance(value, Mapping):
-        return {key: thaw(inner) for key, inner in value.items()}
-    return [thaw(inner) for inner in value] if isinstance(value, tuple) else value
+    return with_scalars(value, lambda scalar: scalar)
 
 
 # Of what an author writes and an API replies. Everything here that walks through data recurses.
@@ -217,8 +222,4 @@ def to_json_text(data: Any) -> str:
 
 def as_in_javascript(value: Any) -> Any:
     """Data in which a number such as `5000.0` is `5000`."""
-    if isinstance(value, Mapping):
-        return {key: as_in_javascript(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_in_javascript(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return with_scalars(value, lambda each: int(each) if isinstance(each, float) and each.is_integer() else each)

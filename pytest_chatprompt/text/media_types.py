@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -83,11 +84,9 @@ def document_type(named_type: str, content: bytes) -> str:
 
 
 def _is_text(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return bool(content)
+    with suppress(UnicodeDecodeError):
+        return bool(content.decode())
+    return False
 
 
 def kind_of_media_type(media_type: str) -> MediaKind | None:

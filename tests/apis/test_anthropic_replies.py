@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, Literal
 
 import anthropic
@@ -233,9 +234,5 @@ def test_what_a_result_cannot_hold_is_text_in_it() -> None:
     inner = {"type": "tool_result", "tool_use_id": "c2", "content": ["done", image]}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [call, inner]}
     conversation = get_api("anthropic").read_conversation({"messages": [{"role": "user", "content": [result]}]})
-    parts = (
-        '{"name": "f", "arguments": "{\\"a\\": 1}", "id": "c2"}',
-        '{"parts": ["done", {"kind": "image", "media_type": "image/png", "size": 3, "source": ""}], '
-        '"call_id": "c2", "name": "", "is_error": false}',
-    )
+    parts = (json.dumps(call), json.dumps(inner))
     assert conversation.turns == (ConversationTurn("tool", (ToolResult(parts, "c1"),)),)

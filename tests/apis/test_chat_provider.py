@@ -290,9 +290,7 @@ def test_arguments_of_a_call_that_nest_deeply_are_read_or_an_error(
     for depth in (*range(100, limit), *range(limit, 100 * limit, limit)):
         body = before + "[" * depth + "]" * depth + after
         try:
-            response = read_http_reply(
-                httpx.Response(200, content=body), provider.read_reply, provider._error_context, provider._redact
-            )
+            response = read_http_reply(httpx.Response(200, content=body), provider.read_reply, provider._error_context)
         except UnreadableReplyError:
             outcomes.add("an error")
         else:

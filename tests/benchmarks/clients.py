@@ -131,12 +131,9 @@ class _CountingInterceptor:
     def __init__(self) -> None:
         self.count = 0
 
-    def handle(self, request: httpx.Request) -> httpx.Response:
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response:  # noqa: ARG002
         self.count += 1
         return httpx.Response(200, json=_REPLIES.get(str(request.url), BEDROCK.reply))
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response:
-        return self.handle(request)
 
 
 def main(client: str, answered_by: str, count: int) -> None:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.audit_events import is_address, is_loopback, read_audit_event
+from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.offline import offline
 from tests.capture.clients.echo_server import EchoServer
@@ -62,7 +63,8 @@ def test_each_client_reaches_a_server_of_the_user_by_them(transport: str, host: 
 @pytest.mark.parametrize("host", ["[::]", "[::1]", "LocalHost"])
 def test_a_request_to_them_passes(host: str) -> None:
     api = EvalAPI()
-    assert api.handle(httpx.Request("POST", f"http://{host}:8000/mine", json={})) is None
+    request = httpx.Request("POST", f"http://{host}:8000/mine", json={})
+    assert run_now(api.handle(request, is_async=False)) is None
     assert api.sent == ()
 
 

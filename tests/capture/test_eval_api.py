@@ -8,7 +8,7 @@ import os
 import httpx
 import pytest
 
-from pytest_chatprompt import CaptureError, EvalAPI
+from pytest_chatprompt import EvalAPI
 from pytest_chatprompt.capture.guard import guard_network
 from tests.server import Server
 
@@ -93,13 +93,6 @@ def test_a_request_that_nothing_answers_gets_an_error_that_no_sdk_retries(method
     assert reply.json()["error"]["message"].startswith(message)
     assert [str(error).startswith(message) for error in api.errors] == [True]
     assert [sent.answered_by for sent in api.sent] == ["nothing"]
-
-
-def test_a_built_in_provider_gets_an_exception_for_it() -> None:
-    api = EvalAPI()
-    with pytest.raises(CaptureError, match=r"^nothing answers GET https://api\.example/ offline; give"):
-        api.handler(httpx.Request("GET", "https://api.example/"))
-    assert len(api.errors) == 1
 
 
 def test_what_was_sent_adds_up_until_it_is_cleared() -> None:
@@ -218,14 +211,6 @@ def test_a_body_that_is_nested_too_deep_is_kept_as_text() -> None:
     with api.intercept():
         httpx.post(ANSWERED[0], content=body)
     assert api.sent[0].body == body
-
-
-def test_a_route_that_does_not_match_leaves_a_built_in_provider_its_default_reply() -> None:
-    api = EvalAPI()
-    api.get("https://elsewhere.example/").respond(200)
-    assert "(offline)" in api.handler(httpx.Request("POST", ANSWERED[1], json={})).text
-    api.post(ANSWERED[1]).pass_through()
-    assert "(offline)" in api.handler(httpx.Request("POST", ANSWERED[1], json={})).text
 
 
 def test_a_reply_waits_for_an_api_that_can_give_it() -> None:

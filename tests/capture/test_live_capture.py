@@ -14,7 +14,6 @@ import requests
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.reply_queue import QueuedReply
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
 
@@ -99,7 +98,8 @@ def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture
 
 
 def test_queued_replies_are_given_and_their_requests_go_nowhere(server: Server) -> None:
-    with new_router().capture([QueuedReply(Reply("queued"))]) as capture:
+    with new_router().capture() as capture:
+        capture.reply_queue.add(Reply("queued"), None)
         assert post(server, "/elsewhere") == 200
         assert "queued" in httpx.post(f"{server.url}/v1/messages", json={}).text
         assert post(server, "/v1/messages") == 200
@@ -120,14 +120,16 @@ def test_what_cannot_be_sent_on_is_sent_by_its_own_client_unless_the_run_records
 ) -> None:
     recording = OpenRecording(sends=True, is_kept=is_kept)
     body = {"model": "gpt-5", "messages": []}
-    with new_router().capture(recording=recording) as capture, pytest.raises(httpx.ConnectError):
-        httpx.post("http://127.0.0.1:1/v1/chat/completions", json=body)
+    with new_router().capture() as capture:
+        capture.recording = recording
+        with pytest.raises(httpx.ConnectError):
+            httpx.post("http://127.0.0.1:1/v1/chat/completions", json=body)
     assert [entry.answered_by for entry in capture.log] == [answered_by]
 
 
 def test_a_reply_that_cannot_tell_whether_it_fits_is_an_error_of_the_capture() -> None:
-    replies = [QueuedReply(Reply("queued"), when=lambda sent: sent.body["input"])]
-    with new_router().capture(replies) as capture:
+    with new_router().capture() as capture:
+        capture.reply_queue.add(Reply("queued"), lambda sent: sent.body["input"])
         reply = httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "gpt-5", "messages": []})
     assert reply.status_code == 404
     assert "raised KeyError: 'input'" in str(capture.errors[0])

@@ -12,6 +12,7 @@ from pytest_chatprompt import EvalAPI, OpenAIProvider, ProviderRequest, Provider
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES
+from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from tests.apis.built_in import chat_providers
@@ -66,4 +67,6 @@ def test_a_request_to_no_known_api_has_no_answer() -> None:
 def test_a_queued_reply_goes_to_a_subclass_too() -> None:
     eval_api = EvalAPI()
     eval_api.reply("queued")
-    assert "queued" in eval_api.handler(post("/v1/chat/completions", OpenAIProvider)).text
+    reply = run_now(eval_api.handle(post("/v1/chat/completions", OpenAIProvider), is_async=False))
+    assert reply is not None
+    assert "queued" in reply.text

@@ -165,6 +165,90 @@ def test_where_a_request_no_longer_begins_as_it_did(name: str, change: Change, p
     assert find_break(sent, sent) is None
 
 
+EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "otherwise"),
+    [
+        pytest.param("anthropic", "system", "Be brief.", [{"type": "text", "text": "Be brief.", **EPHEMERAL}], id="a system text"),
+        pytest.param(
+            "anthropic",
+            "messages",
+            [{"role": "user", "content": "hi"}],
+            [{"role": "user", "content": [{"type": "text", "text": "hi", **EPHEMERAL}]}],
+            id="a text that gets a breakpoint",
+        ),
+        pytest.param(
+            "anthropic",
+            "messages",
+            [{"role": "user", "content": [{"type": "text", "text": "a", **EPHEMERAL}, {"type": "text", "text": "b"}]}],
+            [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b", **EPHEMERAL}]}],
+            id="a breakpoint that moves",
+        ),
+        pytest.param(
+            "anthropic",
+            "messages",
+            [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "hi"}]}],
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "hi"}], **EPHEMERAL}],
+                }
+            ],
+            id="a tool result",
+        ),
+        pytest.param(
+            "bedrock",
+            "messages",
+            [{"role": "user", "content": [{"text": "a"}, {"cachePoint": {"type": "default"}}, {"text": "b"}]}],
+            [{"role": "user", "content": [{"text": "a"}, {"text": "b"}, {"cachePoint": {"type": "default"}}]}],
+            id="a point that moves",
+        ),
+        pytest.param(
+            "chat",
+            "messages",
+            [{"role": "user", "content": "hi"}],
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit"}}],
+                }
+            ],
+            id="a breakpoint of OpenAI",
+        ),
+        pytest.param("responses", "input", "hi", [{"role": "user", "content": "hi"}], id="an input"),
+        pytest.param(
+            "responses",
+            "input",
+            [{"role": "user", "content": "hi"}],
+            [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}],
+            id="a message",
+        ),
+        pytest.param(
+            "responses",
+            "input",
+            [{"type": "function_call_output", "call_id": "1", "output": "hi"}],
+            [{"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "hi"}]}],
+            id="the output of a function",
+        ),
+    ],
+)  # fmt: skip
+def test_a_text_is_the_beginning_of_the_same_text_written_otherwise(
+    name: str, key: str, value: Any, otherwise: Any
+) -> None:
+    one, other = changed(name, lambda body: body.update({key: otherwise}))
+    one = SentRequest(one.endpoint, {**one.body, key: value})
+    assert find_break(one, other, must_go_on=True) is None
+    assert find_break(other, one, must_go_on=True) is None
+
+
+def test_another_text_differs_where_it_is_written_otherwise() -> None:
+    old, new = changed("anthropic", lambda body: body["messages"][0].update(content="ho"))
+    assert find_break(old, new) == ("messages[0].content[0].text", 25)
+    assert find_break(new, old) == ("messages[0].content", 25)
+
+
 def test_the_model_of_a_path_counts() -> None:
     stored = SentRequest("POST /v1/models/one:generateContent", GEMINI)
     assert place_of_break(stored, SentRequest("POST /v1/models/two:generateContent", GEMINI)) == "endpoint"

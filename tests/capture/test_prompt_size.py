@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens, find_break
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 CHAT = "POST /v1/chat/completions"
@@ -71,3 +71,65 @@ def test_of_an_unknown_api_all_texts_count_but_the_model() -> None:
 
 def test_four_characters_are_about_a_token() -> None:
     assert [estimate_tokens(number) for number in (0, 1, 3, 400, -400)] == [0, 0, 1, 100, -100]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "content", "characters"),
+    [
+        pytest.param(
+            "POST /v1/messages",
+            [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}],
+            0,
+            id="an image of Anthropic",
+        ),
+        pytest.param(
+            "POST /v1/messages",
+            [
+                {
+                    "type": "document",
+                    "title": "T",
+                    "source": {"type": "text", "media_type": "text/plain", "data": "hello"},
+                }
+            ],
+            6,
+            id="a text as a document",
+        ),
+        pytest.param(
+            "POST /model/nova/converse",
+            [
+                {"image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}},
+                {"document": {"format": "txt", "name": "N", "source": {"text": "hello"}}},
+            ],
+            6,
+            id="an image and a document of Bedrock",
+        ),
+        pytest.param(CHAT, [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}], 0, id="audio"),
+        pytest.param(
+            "POST /v1/messages",
+            [{"type": "tool_use", "name": "draw", "input": {"data": "1,2", "format": "bars"}}],
+            11,
+            id="arguments of a tool are texts",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_is_no_text_nor_is_what_says_of_which_type_it_is(endpoint: str, content: Any, characters: int) -> None:
+    sent = SentRequest(endpoint, {"messages": [{"role": "user", "content": content}]})
+    assert count_characters(sent) == characters
+    one, other = (
+        SentRequest(endpoint, {"messages": [{"role": "user", "content": each} for each in (content, text)]})
+        for text in ("x", "y")
+    )
+    assert find_break(one, other) == ("messages[1].content", characters)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
+        {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}},
+    ],
+    ids=["in camel case", "in snake case"],
+)
+def test_a_file_of_gemini_is_no_text_either(part: Any) -> None:
+    body = {"contents": [{"role": "user", "parts": [part, {"text": "hi"}]}]}
+    assert count_characters(SentRequest("POST /v1/models/m:generateContent", body)) == 2

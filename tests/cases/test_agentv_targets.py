@@ -160,8 +160,16 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         ),
         ("provider: codex\nargs: --x", "4:11: 'args' must be a list, but is '--x'"),
         (
+            "provider: codex\ntimeout_seconds: 0",
+            "4:22: 'timeout_seconds' must be a number above 0, but is the number 0",
+        ),
+        (
+            "provider: codex\nexecutable: ''",
+            "4:17: 'executable' is empty",
+        ),
+        (
             "provider: codex\ntimeout_seconds: true",
-            "4:22: 'timeout_seconds' must be a number, but is the boolean true (true)",
+            "4:22: 'timeout_seconds' must be a number above 0, but is the boolean true (true)",
         ),
         ("provider: cli", f"2:5: the target 't' has no 'command'; {FIXTURE}"),
         (

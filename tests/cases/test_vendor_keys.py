@@ -115,7 +115,7 @@ NO_PROVIDER = "name the provider that it is for: {type: raw, PROVIDER: {...}}"
         ),
         (
             "input_messages: [{role: user, content: [{type: image, value: a.png, detail: hgih}]}]",
-            "4:81: case 'a': 'input_messages[0].content[0].detail': Input should be 'auto', 'low', 'high' or 'original'",
+            "4:81: case 'a': 'input_messages[0].content[0].detail': Input should be 'auto', 'low', 'high' or 'original'; did you mean 'high'?",
         ),
         (
             "input_messages: [{role: user, content: [{type: text, value: a, cache_control: 1h}]}]",

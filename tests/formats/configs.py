@@ -18,6 +18,9 @@ providers:
   - anthropic:messages:claude-x
   - anthropic:claude-sonnet-4-5
   - {id: openai:chat:gpt-x, config: {temperature: 0.3, max_tokens: 7}}
+  - openai:gpt-5.5
+  - openai:gpt-5.6
+  - openai:o3-pro
 tests:
   - vars: {greeting: Hello, name: Ada}
   - vars:
@@ -213,6 +216,19 @@ tests:
         "promptfooconfig.yaml": _PROVIDER + 'prompts: ["{{ q }}"]\ntests: file://t.csv\n',
         "t.csv": "q,__prefix\nwhat,Say \n1.50 euros,\n",
     },
+    "the variables of a test in files": {
+        "promptfooconfig.yaml": _PROVIDER
+        + """
+prompts: ["{{ a }} {{ b }}"]
+defaultTest: {vars: {a: d, b: d}}
+tests: [{vars: one.yaml}, {vars: [one.yaml, ./two.yaml]}, {vars: "t*o.yaml"}, file://more/tests.yaml]
+""",
+        "one.yaml": "a: 1.0\n",
+        "two.yaml": "{b: file://b.txt}\n",
+        "b.txt": "text",
+        "more/tests.yaml": "vars: b.yaml\n",
+        "more/b.yaml": "b: more\n",
+    },
     "variables in files": {
         "promptfooconfig.yaml": _PROVIDER
         + """
@@ -258,6 +274,12 @@ tests:
   - vars: {q: what, image: "https://images.example/a.png"}
 """,
         "dot.png": "data:image/png",
+    },
+    "instructions and items of Responses": {
+        "promptfooconfig.yaml": """
+prompts: [Hi, '[{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Ho"}]}]']
+providers: [{id: openai:responses:gpt-x, config: {instructions: Be kind., store: true}}]
+""",
     },
     "tools": {
         "promptfooconfig.yaml": """

@@ -12,10 +12,12 @@ import pytest
 from pytest_chatprompt import (
     AnthropicProvider,
     AzureProvider,
+    ClaudeProvider,
     CLIProvider,
     CodexProvider,
     GeminiProvider,
     OpenAIProvider,
+    VSCodeProvider,
 )
 
 
@@ -148,8 +150,26 @@ def test_an_unknown_setting_is_refused(provider: Callable[..., object], settings
         (CodexProvider, {"env": {"PORT": 80}}, "CodexProvider: env['PORT'] must be a valid string, but is of type int"),
         (CodexProvider, {"cwd": 5}, "CodexProvider: cwd must be a valid string, but is 5"),
         (CodexProvider, {"executable": ""}, "CodexProvider: executable must have at least 1 character, but is ''"),
+        (CodexProvider, {"model": ""}, "CodexProvider: model must have at least 1 character, but is ''"),
+        (CodexProvider, {"model": ["gpt-5"]}, "CodexProvider: model must be a valid string, but is ['gpt-5']"),
+        (CodexProvider, {"sandbox": ""}, "CodexProvider: sandbox must have at least 1 character, but is ''"),
+        (CodexProvider, {"config": ["a=1"]}, "CodexProvider: config must be a valid dictionary, but is ['a=1']"),
+        (CodexProvider, {"extra_args": ("-c", 5)}, "CodexProvider: extra_args must be a valid string, but is 5"),
+        (ClaudeProvider, {"model": ""}, "ClaudeProvider: model must have at least 1 character, but is ''"),
+        (ClaudeProvider, {"timeout_seconds": 0}, "ClaudeProvider: timeout_seconds must be greater than 0, but is 0"),
+        (ClaudeProvider, {"timeout_seconds": True}, "ClaudeProvider: timeout_seconds must be a valid number, but is True"),
+        (OpenAIProvider, {"timeout_seconds": 0}, "OpenAIProvider: timeout_seconds must be greater than 0, but is 0"),
+        (OpenAIProvider, {"total_timeout_seconds": 0}, "OpenAIProvider: total_timeout_seconds must be greater than 0, but is 0"),
+        (VSCodeProvider, {"mode": ""}, "VSCodeProvider: mode must have at least 1 character, but is ''"),
+        (VSCodeProvider, {"profile": 5}, "VSCodeProvider: profile must be a valid string, but is 5"),
+        (VSCodeProvider, {"wait": "no"}, "VSCodeProvider: wait must be a valid boolean, but is 'no'"),
+        (CLIProvider, {"command": 5}, "CLIProvider: command must be a list of the executable and its arguments"),
+        (CLIProvider, {"command": ["agent", 5]}, "CLIProvider: command must be a valid string, but is 5"),
+        (CLIProvider, {"command": [["agent", 5]]}, "CLIProvider: command must be a valid string, but is 5"),
+        (CLIProvider, {"command": [[]]}, "CLIProvider: command must be a list of the executable and its arguments"),
+        (CLIProvider, {"command": ["agent"], "healthcheck": "agent --version"}, "CLIProvider: healthcheck must be a valid list, but is 'agent --version'"),
     ],
-)
+)  # fmt: skip
 def test_an_invalid_value_is_refused(provider: Callable[..., object], settings: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         provider(**settings)

@@ -27,12 +27,12 @@ def test_the_price_of_the_provider_comes_before_the_list() -> None:
 def test_the_model_of_the_reply_counts_where_the_list_does_not_know_the_other() -> None:
     deployment = Billing("Azure", "my-deployment", "azure")
     assert deployment.cost_usd(USAGE) is None
-    assert deployment.cost_usd(USAGE, "gpt-5.5-2026-04-23") == pytest.approx(0.008)
-    assert OPENAI.cost_usd(USAGE, "gpt-4o-mini") == pytest.approx(0.008)
+    assert deployment.cost_usd(USAGE, {"model": "gpt-5.5-2026-04-23"}) == pytest.approx(0.008)
+    assert OPENAI.cost_usd(USAGE, {"model": "gpt-4o-mini"}) == pytest.approx(0.008)
 
 
 def test_the_tier_of_the_reply_counts() -> None:
-    assert OPENAI.cost_usd(USAGE, service_tier="flex") == pytest.approx(0.004)
+    assert OPENAI.cost_usd(USAGE, {"service_tier": "flex"}) == pytest.approx(0.004)
 
 
 def test_a_model_without_a_price_is_named() -> None:

@@ -12,6 +12,7 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.errors import CaptureWarning, EvalFileWarning, PayloadWarning, ProviderError
+from tests.forked_pytest import RunApart
 
 HOSTILE = (
     "\n::error file=x::pwned \x1b[2J\x1b]0;title\x07\n \t::set-output name=a::b\n##vso[task.setvariable variable=a]b\n"
@@ -113,16 +114,15 @@ OPTIONS = (
 )
 
 
-def test_nothing_hostile_is_printed(project: pytest.Pytester, subtests: pytest.Subtests) -> None:
-    first = project.runpytest_subprocess("--snapshot-update", "--color=no")
+def test_nothing_hostile_is_printed(project: pytest.Pytester, run_apart: RunApart, subtests: pytest.Subtests) -> None:
+    first = run_apart("--snapshot-update", "--color=no")
     assert hostile_lines(first.stdout.str()) == []
     # So that what is sent differs, and what is stored is hostile and cannot be read.
     for path in project.path.rglob("__snapshots__/**/*.yaml"):
         path.write_text(path.read_text().replace("- role", "- rule") + HOSTILE, encoding="utf-8")
     for options in OPTIONS:
         with subtests.test(" ".join(options)):
-            result = project.runpytest_subprocess("--color=no", *options)
-            printed = result.stdout.str() + result.stderr.str()
+            printed = run_apart("--color=no", *options).stdout.str()
             assert hostile_lines(printed) == []
             # It is shown, escaped.
             assert "##\\vso[task" in printed
@@ -130,11 +130,14 @@ def test_nothing_hostile_is_printed(project: pytest.Pytester, subtests: pytest.S
 
 
 def test_the_commands_print_nothing_hostile(
-    project: pytest.Pytester, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    project: pytest.Pytester,
+    run_apart: RunApart,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(project.path)
     for name, options in (("one", ()), ("two", ("--chatprompt-live",))):
-        project.runpytest_subprocess("--snapshot-update", f"--chatprompt-report={name}.json", *options)
+        run_apart("--snapshot-update", f"--chatprompt-report={name}.json", *options)
     capsys.readouterr()
     main(["compare", "one.json", "two.json"])
     main(["compare", "one.json", f"gone{HOSTILE}.json"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.forked_pytest import PytestProcess, StartPytest
+from tests.forked_pytest import PytestProcess, RunApart, StartPytest
 from tests.server import Reply, Server
 from tests.terminal import Terminal
 
@@ -25,15 +25,22 @@ evalcases:
 class Run:
     """A project folder, and runs of pytest in it."""
 
-    def __init__(self, pytester: pytest.Pytester, write_files: WriteFiles, start_pytest: StartPytest) -> None:
+    def __init__(
+        self, pytester: pytest.Pytester, write_files: WriteFiles, start_pytest: StartPytest, run_apart: RunApart
+    ) -> None:
         self.pytester = pytester
         self._start_pytest = start_pytest
+        self._run_apart = run_apart
         self.path = pytester.path
         self.write = write_files
 
     def __call__(self, *arguments: str) -> pytest.RunResult:
         """Run pytest."""
         return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+    def apart(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in a process of its own."""
+        return self._run_apart("-p", "no:cacheprovider", *arguments)
 
     def start(self, *arguments: str) -> PytestProcess:
         """Start pytest in a process of its own; its output is in the file `output`."""
@@ -43,7 +50,7 @@ class Run:
     def start_in(self, terminal: Terminal, *arguments: str) -> PytestProcess:
         """Start pytest in a terminal."""
         options = ("-p", "no:cacheprovider", *arguments)
-        return self._start_pytest(*options, folder=self.path, terminal=terminal.descriptor)
+        return self._start_pytest(*options, folder=self.path, given=terminal.descriptor, output=terminal.descriptor)
 
     def output(self) -> str:
         """What the process has written so far."""
@@ -75,7 +82,11 @@ class Run:
 
 @pytest.fixture
 def run(
-    pytester: pytest.Pytester, write_files: WriteFiles, start_pytest: StartPytest, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester,
+    write_files: WriteFiles,
+    start_pytest: StartPytest,
+    run_apart: RunApart,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
     """Runs pytest in an empty project, without any key in the environment."""
     for variable in (
@@ -90,7 +101,7 @@ def run(
     ):
         monkeypatch.delenv(variable, raising=False)
     write_files({"pytest.ini": "[pytest]\nfilterwarnings = error\n"})
-    return Run(pytester, write_files, start_pytest)
+    return Run(pytester, write_files, start_pytest, run_apart)
 
 
 def lines(path: Path) -> list[str]:

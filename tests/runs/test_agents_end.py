@@ -1,4 +1,4 @@
-"""Whatever ends pytest, no agent outlives it, nor what it started in its process group."""
+"""Whatever ends pytest, no agent outlives it, nor what it started, detached or not."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def running_agent(run: Run, *arguments: str) -> Iterator[PytestProcess]:
 
 
 def ended(run: Run, seconds: float = 30) -> list[bool]:
-    """Of the child that the agent started in its process group, and of the agent: whether it ends in time."""
-    child, *_, agent, _ = pids(run.path)
-    return [ends_soon(pid, seconds) for pid in (child, agent)]
+    """Of the agent and its children, but for the one with an environment of its own: whether it ends in time."""
+    *children, _, agent, _ = pids(run.path)
+    return [ends_soon(pid, seconds) for pid in (*children, agent)]
 
 
-ALL = [True, True]
+ALL = [True] * CHILDREN
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT])

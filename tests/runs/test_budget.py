@@ -93,9 +93,7 @@ def test_a_price_that_is_not_known_is_an_error_before_anything_is_sent(
 
 def test_without_the_price_list_it_says_how_to_install_it(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(1, conftest="\nimport sys\nsys.modules['genai_prices'] = None\n")
-    result = run.pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "--chatprompt-live", "--chatprompt-budget-usd=5"
-    )
+    result = run.apart("--chatprompt-live", "--chatprompt-budget-usd=5")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the price list is not installed (pip install 'pytest-chatprompt?prices?')"])
     assert server.requests == []

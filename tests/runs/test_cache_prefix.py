@@ -73,6 +73,22 @@ def test_a_prefix_that_moves_is_a_warning_at_the_test(run: Run) -> None:
     result.stdout.fnmatch_lines(["test_own.py::test_moves", f"  *test_own.py:12: {WARNING.replace('[', '[[]')}"])
 
 
+def test_a_breakpoint_that_moves_along_is_no_warning(run: Run) -> None:
+    test = """
+import anthropic
+
+def test_goes_on(eval_api):
+    messages = []
+    for text in ("Hi", "And?", "Bye"):
+        block = {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+        marked = [*messages, {"role": "user", "content": [block]}]
+        reply = anthropic.Anthropic().messages.create(model="claude-sonnet-5", max_tokens=9, messages=marked)
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": reply.content[0].text}]
+"""
+    run.write({"test_own.py": test, "pytest.ini": INI.replace("default", "error")})
+    run().assert_outcomes(passed=1)
+
+
 def test_it_fails_the_test_where_warnings_are_errors(run: Run) -> None:
     run.write({"test_own.py": OWN, "pytest.ini": INI.replace("default", "error")})
     result = run()

@@ -605,7 +605,7 @@ def test_what_cannot_be_sent_is_an_error_that_says_why(run: Run) -> None:
         f"a.eval.yaml:6:56: case 'no-tools': {beside} 'tools', or 'request'",
         f"a.eval.yaml:7:72: case 'system': {beside} 'metadata.systemPrompt', or 'request'",
         "a.eval.yaml:8:26: case 'api-alone': 'api' says whose a captured request is; write its path as 'request'",
-        f"a.eval.yaml:9:20: case 'api': 'api': Input should be {apis}",
+        f"a.eval.yaml:9:20: case 'api': 'api': Input should be {apis}; did you mean 'openai'?",
         "a.eval.yaml:10:43: case 'other-api': ./captured/ok.json: gemini finds no messages in it",
         "a.eval.yaml:11:25: case 'none': ./captured/none.json: no API finds messages in it: openai in 'messages', "
         "openai_responses in 'input', anthropic in 'messages', gemini in 'contents', bedrock in 'messages'",

@@ -386,7 +386,7 @@ def pytest_sessionfinish():
     run = live_project(3, conftest=conftest)
     run("--chatprompt-live", "--chatprompt-record", "--chatprompt-repeat", repeat)
     # What records the hooks of a run within this process keeps all that they get.
-    result = run.pytester.runpytest_subprocess("-s", *options, "--chatprompt-repeat", repeat)
+    result = run.apart("-s", *options, "--chatprompt-repeat", repeat)
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["> 3 answers, 0 kept"])
 

@@ -421,6 +421,25 @@ NAME = f"the MCP server {sys.executable} server.py"
             None,
             id="it says more once its lists are read",
         ),
+        pytest.param(
+            "others = answer\n"
+            "def answer(method, params):\n"
+            "    if method == 'tools/list':\n"
+            "        say(id=message['id'], result={'tools': [tool('a')]})\n"
+            "        os._exit(3)\n"
+            "    return others(method, params)",
+            None,
+            id="it ends with its last reply",
+        ),
+        pytest.param(
+            "others = answer\n"
+            "def answer(method, params):\n"
+            "    print()\n"
+            "    print(' \\t\\r')\n"
+            "    return others(method, params)",
+            None,
+            id="it prints blank lines",
+        ),
     ],
 )
 def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
@@ -468,6 +487,16 @@ def answer(method, params):
         ("5, url='http://127.0.0.1'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
         ("command='server.py'", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
         ("command=[]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("command=5", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("command=['shop', 5]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+        ("url=5", "ValueError: mcp_tools: url must be a valid string, but is 5"),
+        ("url=''", "ValueError: mcp_tools: url must have at least 1 character, but is ''"),
+        ("command=['shop'], env={'A': 1}", "ValueError: mcp_tools: env['A'] must be a valid string, but is of type int"),
+        ("command=['shop'], env='A=1'", "ValueError: mcp_tools: env must be a valid dictionary, but is of type str"),
+        ("command=['shop'], cwd=5", "ValueError: mcp_tools: cwd must be a valid string, but is 5"),
+        ("url='http://127.0.0.1', headers={'Authorization': b'x'}", "ValueError: mcp_tools: headers['Authorization'] must be a valid string, but is of type bytes"),
+        ("5, timeout_seconds=0", "ValueError: mcp_tools: timeout_seconds must be greater than 0, but is 0"),
+        ("5, timeout_seconds='5'", "ValueError: mcp_tools: timeout_seconds must be a valid number, but is '5'"),
         ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
         ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
         ("5", "the MCP server 5: *asynchronous context manager*"),
@@ -480,7 +509,7 @@ def test_a_wrong_argument_says_what_to_write(shop: Run, arguments: str, problem:
     shop.write({"conftest.py": CONFTEST.format(arguments=arguments)})
     result = shop()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*{problem}", "conftest.py:7: *Error"])
+    result.stdout.fnmatch_lines([f"*{problem}".replace("['A", "[[]'A"), "conftest.py:7: *Error"])
     # Nothing but the user's own lines.
     assert "pytest_chatprompt/" not in result.stdout.str()
 
@@ -531,13 +560,15 @@ def test_a_command_gets_little_of_the_environment_and_what_env_says(run: Run, mo
     assert (tool["name"], tool["description"]) == ("['MINE', 'PATH']", str(run.path))
 
 
-def test_a_server_and_what_it_started_end_as_soon_as_it_is_read(run: Run) -> None:
-    code = f"""
+STARTS_CHILDREN = f"""
 import subprocess
 subprocess.Popen(["sh", "-c", {START_CHILDREN!r}]).wait()
 open("pids", "a").write(f" {{os.getpid()}}")
 """
-    stand_in(run, code)
+
+
+def test_a_server_and_what_it_started_end_as_soon_as_it_is_read(run: Run) -> None:
+    stand_in(run, STARTS_CHILDREN)
     run.update("-W", "error").assert_outcomes(passed=1)
     try:
         *children, server = pids(run.path)
@@ -547,19 +578,21 @@ open("pids", "a").write(f" {{os.getpid()}}")
         end_all_in(run.path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_no_server_is_left_however_pytest_ends(run: Run, number: signal.Signals) -> None:
-    stand_in(run, "open('pids', 'w').write(str(os.getpid()))\ntime.sleep(600)", f"{COMMAND}, timeout_seconds=300")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT])
+def test_nothing_of_a_server_is_left_however_pytest_ends(run: Run, number: signal.Signals) -> None:
+    stand_in(run, f"{STARTS_CHILDREN}\ntime.sleep(600)", f"{COMMAND}, timeout_seconds=300")
     process = run.start("--snapshot-update")
     try:
         deadline = time.monotonic() + 60
         path = run.path / "pids"
-        while not path.exists() or not path.read_text():
+        while not path.exists() or len(path.read_text().split()) < CHILDREN + 2:
             assert time.monotonic() < deadline, run.output()
             time.sleep(0.02)
         process.send_signal(number)
         process.wait(30)
-        assert [ends_soon(pid, 30) for pid in pids(run.path)] == [True]
+        *children, server = pids(run.path)
+        # One of the children has an environment of its own, as above.
+        assert [ends_soon(pid, 30) for pid in (*children[: CHILDREN - 1], server)] == [True] * CHILDREN
     finally:
         process.kill()
         process.wait()

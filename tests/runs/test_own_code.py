@@ -1051,6 +1051,6 @@ def test_at_last(eval_api):
     )
     own("--snapshot-update", "-k", "compares")
     # pytester keeps the errors of a run in its own process.
-    result = own.pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    result = own.apart(*arguments)
     result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
     result.stdout.no_fnmatch_line("*test_at_last*")

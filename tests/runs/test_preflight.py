@@ -272,6 +272,21 @@ def test_it(eval_api):
     run().assert_outcomes(passed=1, warnings=0)
 
 
+def test_functions_of_one_name_in_several_tools_of_gemini_are_a_warning(run: Run) -> None:
+    test = """
+import httpx
+
+def test_it(eval_api):
+    tools = [{"functionDeclarations": [{"name": "buy"}]}, {"functionDeclarations": [{"name": "sell"}, {"name": "buy"}]}]
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "tools": tools}
+    httpx.post("https://generativelanguage.googleapis.com/v1/models/gemini-3-pro:generateContent", json=body)
+"""
+    run.write({"pytest.ini": WARNINGS, "test_a.py": test})
+    result = run()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*PayloadWarning: *Gemini refuses a second tool 'buy'; rename one of them*"])
+
+
 def test_a_tool_of_the_vendors_own_may_be_chosen(run: Run) -> None:
     run.write(
         {

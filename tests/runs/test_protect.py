@@ -7,12 +7,12 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests.forked_pytest import StartPytest
 from tests.runs.conftest import HELLO, Run
 
 OWN = """
@@ -139,11 +139,6 @@ def test_what_is_no_truth_value_is_a_usage_error(run: Run) -> None:
     result.stderr.fnmatch_lines(["ERROR: chatprompt_protect must be true or false: invalid truth value 'perhaps'"])
 
 
-def update_at(run: Run, *, stdin: int, stdout: int) -> int:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--snapshot-update"]
-    return subprocess.run(command, cwd=run.path, stdin=stdin, stdout=stdout, check=False).returncode
-
-
 @pytest.fixture
 def terminal() -> Iterator[int]:
     """A terminal whose output nobody needs to read, as it is short."""
@@ -162,9 +157,13 @@ def terminal() -> Iterator[int]:
         pytest.param(False, True, False, id="a tool that shows the output"),
     ],
 )
-def test_at_a_terminal_an_update_writes(shop: Run, terminal: int, reads: bool, writes: bool, is_allowed: bool) -> None:
+def test_at_a_terminal_an_update_writes(
+    shop: Run, start_pytest: StartPytest, terminal: int, reads: bool, writes: bool, is_allowed: bool
+) -> None:
     before = tree(shop)
     with open(os.devnull, "r+b") as nothing:  # noqa: PTH123
         other = nothing.fileno()
-        status = update_at(shop, stdin=terminal if reads else other, stdout=terminal if writes else other)
+        given, output = terminal if reads else other, terminal if writes else other
+        options = ("-p", "no:cacheprovider", "--snapshot-update")
+        status = start_pytest(*options, folder=shop.path, given=given, output=output).wait()
     assert (status == 0) == is_allowed == (tree(shop) != before)

@@ -107,3 +107,49 @@ def test_settings_may_be_for_a_variant_that_another_case_uses(run: Run) -> None:
     run.write({"a.eval.yaml": "settings: {opnai (hot): {seed: 2}}" + HELLO})
     result = run("--snapshot-update")
     result.stdout.fnmatch_lines(["*settings for an unknown provider 'opnai (hot)'; did you mean 'openai'?*"])
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "place"),
+    [
+        pytest.param("openai:gpt-x", "{model: gpt-y}", "2:12", id="for-all"),
+        pytest.param("openai:gpt-x (hot)", '{"openai:gpt-x (hot)": {model: gpt-y}}', "2:35", id="for-the-variant"),
+    ],
+)
+def test_settings_cannot_say_another_model_than_the_name(run: Run, provider: str, settings: str, place: str) -> None:
+    run.write({"a.eval.yaml": f"provider: {provider}\nsettings: {settings}{HELLO}"})
+    result = run("--snapshot-update")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"a.eval.yaml:{place}: case 'hello': the model is 'gpt-y' here, but 'gpt-x' in the provider's name; "
+            "leave one of them out"
+        ]
+    )
+    assert run.snapshots() == []
+
+
+def test_settings_may_say_the_models_of_the_others(run: Run) -> None:
+    head = "provider: [openai, 'openai:gpt-x']\nsettings: {openai: {model: gpt-y}}\n"
+    run.write({"a.eval.yaml": head + HELLO})
+    run.update().assert_outcomes(passed=2)
+    names = ("openai", "openai%3Agpt-x")
+    assert [run.snapshot(SNAPSHOT.format(name))["request"].get("model") for name in names] == ["gpt-y", "gpt-x"]
+
+
+def test_the_command_line_cannot_say_another_model_than_the_settings(run: Run) -> None:
+    run.write({"a.eval.yaml": f"settings: {{model: gpt-y}}{HELLO}"})
+    result = run("--chatprompt-provider=openai:gpt-x")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["a.eval.yaml:1:12: case 'hello': the model is 'gpt-y' here, but 'gpt-x' in *"])
+
+
+def test_a_comparison_with_a_model_that_the_settings_replace_is_no_comparison(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    run.write({"a.eval.yaml": f"settings: {{model: gpt-y}}{HELLO}"})
+    run.update()
+    result = run("--chatprompt-live", "--chatprompt-ab=provider=openai:gpt-x")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*a.eval.yaml:1:12: case 'hello': the model is 'gpt-y' here, but 'gpt-x' in *"])

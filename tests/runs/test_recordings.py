@@ -695,7 +695,7 @@ def test_an_answer_is_recorded_before_it_is_graded(live_project: MakeLiveProject
     conftest = run.path / "conftest.py"
     text = conftest.read_text()
     conftest.write_text(text + ends)
-    ended = run.pytester.runpytest_subprocess("--chatprompt-live", "--chatprompt-record")
+    ended = run.apart("--chatprompt-live", "--chatprompt-record")
     assert (ended.ret, len(server.requests)) == (7, 1)
     conftest.write_text(text)
     run("--chatprompt-replay").assert_outcomes(passed=1)

@@ -507,12 +507,12 @@ def test_a_snapshot_that_cannot_be_read_fails_its_test_and_says_what_to_do(run: 
     run.write(
         {"a.eval.yaml": HELLO, "test_own.py": "def test_it(eval_snapshot):\n    assert eval_snapshot == {'a': 1}\n"}
     )
-    run.pytester.runpytest_subprocess("--snapshot-update").assert_outcomes(passed=2)
+    run.apart("--snapshot-update").assert_outcomes(passed=2)
     paths = sorted(run.path.rglob("__snapshots__/**/*.yaml"))
     assert len(paths) == 2
     for path in paths:
         path.write_text(stored)
-    result = run.pytester.runpytest_subprocess("--chatprompt-report=r.json", "--chatprompt-report=r.html")
+    result = run.apart("--chatprompt-report=r.json", "--chatprompt-report=r.html")
     result.assert_outcomes(failed=2)
     remedy = "put the file back, as with git checkout, or accept what is sent"
     lines = [f"*The snapshot cannot be read: {reason}; {remedy}."]

@@ -119,8 +119,23 @@ def test_a_file_with_an_invalid_case_keeps_its_snapshots(run_with_snapshots: Run
     assert eval_snapshots(run_with_snapshots) == ALL
 
 
-TYPOS = [
+# A case that says what cannot be, settings that cannot be read, and a fixture that fails.
+KINDS_OF_TYPOS = [
     pytest.param({"a.eval.yaml": "provider: opnai\n" + TWO}, id="of the file"),
+    pytest.param(
+        {"a.eval.yaml": "provider: mine\n" + TWO, ".agentv/targets.yaml": "targets: [\n"}, id="in the file of targets"
+    ),
+    pytest.param(
+        {
+            "a.eval.yaml": "provider: fsat\n" + TWO,
+            "conftest.py": "import pytest\nfrom pytest_chatprompt import OpenAIProvider\n@pytest.fixture\n"
+            "def eval_provider(eval_case):\n    return {'fast': OpenAIProvider()}[eval_case.provider]\n",
+        },
+        id="for which the project looks itself",
+    ),
+]
+TYPOS = [
+    *KINDS_OF_TYPOS,
     pytest.param({"a.eval.yaml": TWO.replace("[azure, gemini]", "gemni")}, id="of one case"),
     pytest.param({"a.eval.yaml": TWO.replace("[azure, gemini]", "[azure, gemni]")}, id="in a list"),
     pytest.param({"pytest.ini": "[pytest]\nchatprompt_provider = opnai\n"}, id="in the ini"),
@@ -133,28 +148,25 @@ TYPOS = [
         id="in a target of AgentV",
     ),
     pytest.param(
-        {"a.eval.yaml": "provider: mine\n" + TWO, ".agentv/targets.yaml": "targets: [\n"}, id="in the file of targets"
-    ),
-    pytest.param(
         {"a.eval.yaml": "tags: [skip]\nprovider: opnai\n" + TWO.replace("    provider: [azure, gemini]\n", "")},
         id="of skipped cases",
-    ),
-    pytest.param(
-        {
-            "a.eval.yaml": "provider: fsat\n" + TWO,
-            "conftest.py": "import pytest\nfrom pytest_chatprompt import OpenAIProvider\n@pytest.fixture\n"
-            "def eval_provider(eval_case):\n    return {'fast': OpenAIProvider()}[eval_case.provider]\n",
-        },
-        id="for which the project looks itself",
     ),
 ]
 
 
 @pytest.mark.parametrize("files", TYPOS)
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "workers"])
 def test_a_mistake_in_the_name_of_a_provider_deletes_and_advises_nothing(
-    run_with_snapshots: Run, files: dict[str, str], workers: list[str]
+    run_with_snapshots: Run, files: dict[str, str]
 ) -> None:
+    assert_nothing_is_unused(run_with_snapshots, files)
+
+
+@pytest.mark.parametrize("files", KINDS_OF_TYPOS)
+def test_nor_does_it_with_workers(run_with_snapshots: Run, files: dict[str, str]) -> None:
+    assert_nothing_is_unused(run_with_snapshots, files, "-n", "2")
+
+
+def assert_nothing_is_unused(run_with_snapshots: Run, files: dict[str, str], *workers: str) -> None:
     # As an earlier version of this package, or the option below, would have recorded them.
     recordings = {name.replace("].yaml", "].recording.yaml"): "version: 1\nexchanges: []\n" for name in ALL}
     run_with_snapshots.write({**files, **recordings})
@@ -254,7 +266,7 @@ def test_a_run_that_stops_early_keeps_all_snapshots(run_with_snapshots: Run) -> 
 
 def test_an_interrupted_run_keeps_all_snapshots(run_with_snapshots: Run) -> None:
     run_with_snapshots.write({"a.eval.yaml": HELLO, "test_c.py": "def test_it():\n    raise KeyboardInterrupt\n"})
-    result = run_with_snapshots.pytester.runpytest_subprocess("--snapshot-update")
+    result = run_with_snapshots.apart("--snapshot-update")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert eval_snapshots(run_with_snapshots) == ALL
     assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]

@@ -100,7 +100,7 @@ def test_halves_of_characters_do_not_end_the_run(run: Run, arguments: tuple[str,
     run.write({"conftest.py": HALVES, "test_halves.py": HALVES_IN_TESTS, "a.eval.yaml": OWN})
     # In a process of its own: what it logs would end the worker that runs this test.
     options = ["--snapshot-update", "-Wdefault", "--junitxml=junit.xml", "--chatprompt-report=all.html"]
-    result = run.pytester.runpytest_subprocess(*options, *arguments)
+    result = run.apart(*options, *arguments)
     result.assert_outcomes(failed=3, passed=1)
     result.stdout.fnmatch_lines_random(
         [

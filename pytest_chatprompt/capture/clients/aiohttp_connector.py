@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
@@ -19,17 +18,22 @@ from pytest_chatprompt.capture.clients.wire import RawReply, build_request, conv
 def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace."""
 
+    def convert(error: httpx.TransportError) -> Exception:
+        is_slow = isinstance(error, httpx.TimeoutException)
+        own: Exception = (module.ServerTimeoutError if is_slow else module.ClientConnectionError)(str(error))
+        return own
+
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         async def connect(self: Any, req: Any, traces: Any, timeout: Any) -> Any:
             interceptor = current_interceptor()
             if interceptor is None or isinstance(self, module.UnixConnector | module.NamedPipeConnector):
                 return await original(self, req, traces, timeout)
             request = await _read_request(req)
-            with _own_errors(module):
-                response = await interceptor.handle_async(request)
+            with converted_errors(convert):
+                response = await interceptor.handle(request, is_async=True)
             if response is None:
                 return await original(self, req, traces, timeout)
-            return _connection(module, self, req, RawReply(response, req.method))
+            return _connection(module, self, req, RawReply(response, req.method, convert))
 
         return connect
 
@@ -51,7 +55,7 @@ def _connection(module: ModuleType, connector: Any, request: Any, reply: RawRepl
     """A connection that gives a reply as soon as the request has been written."""
     loop = asyncio.get_running_loop()
     protocol = _protocol_class(module)(loop)
-    protocol.connection_made(_ReplyTransport(module, protocol, reply, request.headers.get("Expect")))
+    protocol.connection_made(_ReplyTransport(protocol, reply, request.headers.get("Expect")))
     # The connector closes it after the reply, and never keeps it for another request.
     protocol.force_close()
     return module.connector.Connection(connector, request.connection_key, protocol, loop)
@@ -72,9 +76,8 @@ def _protocol_class(module: ModuleType) -> type[Any]:
 class _ReplyTransport(asyncio.Transport):
     """A transport that forgets what is written to it, and gives a reply in its place, part by part."""
 
-    def __init__(self, module: ModuleType, protocol: Any, reply: RawReply, expects: str | None) -> None:
+    def __init__(self, protocol: Any, reply: RawReply, expects: str | None) -> None:
         super().__init__()
-        self._module = module
         self._protocol = protocol
         self._reply = reply
         self._loop = asyncio.get_running_loop()
@@ -88,11 +91,10 @@ class _ReplyTransport(asyncio.Transport):
     async def _send_reply(self) -> None:
         try:
             await self.is_written.wait()
-            with _own_errors(self._module):
-                async for part in self._reply.async_framed():
-                    self._protocol.data_received(part)
-                    # The client may have had enough.
-                    await asyncio.sleep(0)
+            async for part in self._reply.async_framed():
+                # The client may have had enough.
+                await asyncio.sleep(0)
+                self._protocol.data_received(part)
         except Exception as error:
             self._protocol.connection_lost(error)
         finally:
@@ -114,9 +116,3 @@ class _ReplyTransport(asyncio.Transport):
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close
-
-
-def _own_errors(module: ModuleType) -> AbstractContextManager[None]:
-    """Convert errors of httpx to aiohttp's."""
-    too_slow, lost = module.ServerTimeoutError, module.ClientConnectionError
-    return converted_errors(lambda error: (too_slow if isinstance(error, httpx.TimeoutException) else lost)(str(error)))

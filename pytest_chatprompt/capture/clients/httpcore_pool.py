@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -19,21 +19,29 @@ _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace."""
 
+    def convert(error: httpx.TransportError) -> Exception:
+        # The library's errors have the same names.
+        own: Exception = getattr(module, type(error).__name__, type(error))(str(error))
+        return own
+
     async def answer(pool: Any, request: Any, body: bytes, ask: Callable[..., Any], send: Callable[..., Any]) -> Any:
         # It can be read again, by sync and async clients.
         request.stream = httpx.ByteStream(body)
-        with _own_errors(module):
-            response = await awaited(ask(_read_request(request, body)))
+        with converted_errors(convert):
+            response = await ask(_read_request(request, body))
         if response is None:
             return await awaited(send(pool, request))
-        return _response(module, RawReply(response, request.method.decode("ascii")))
+        reply = RawReply(response, request.method.decode("ascii"), convert)
+        extensions = {"http_version": b"HTTP/1.1", "reason_phrase": reply.reason}
+        return module.Response(reply.status, headers=reply.headers.raw, content=reply, extensions=extensions)
 
     def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_request(self: Any, request: Any) -> Any:
             interceptor = _interceptor_of(self, request)
             if interceptor is None:
                 return original(self, request)
-            return run_now(answer(self, request, b"".join(request.stream), interceptor.handle, original))
+            ask = partial(interceptor.handle, is_async=False)
+            return run_now(answer(self, request, b"".join(request.stream), ask, original))
 
         return handle_request
 
@@ -43,7 +51,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
             if interceptor is None:
                 return await original(self, request)
             body = b"".join([chunk async for chunk in request.stream])
-            return await answer(self, request, body, interceptor.handle_async, original)
+            return await answer(self, request, body, partial(interceptor.handle, is_async=True), original)
 
         return handle_async_request
 
@@ -65,40 +73,3 @@ def _read_request(request: Any, content: bytes) -> httpx.Request:
     own = build_request(request.method.decode("ascii"), target, request.headers, content)
     own.extensions = dict(request.extensions)
     return own
-
-
-def _response(module: ModuleType, reply: RawReply) -> Any:
-    return module.Response(
-        reply.status,
-        headers=reply.headers.raw,
-        content=_Body(module, reply),
-        extensions={"http_version": b"HTTP/1.1", "reason_phrase": reply.reason},
-    )
-
-
-class _Body:
-    """The body of a reply."""
-
-    def __init__(self, module: ModuleType, reply: RawReply) -> None:
-        self._module = module
-        self._reply = reply
-
-    def __iter__(self) -> Iterator[bytes]:
-        with _own_errors(self._module):
-            yield from self._reply.chunks()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _own_errors(self._module):
-            async for chunk in self._reply.async_chunks():
-                yield chunk
-
-    def close(self) -> None:
-        self._reply.close()
-
-    async def aclose(self) -> None:
-        await self._reply.aclose()
-
-
-def _own_errors(module: ModuleType) -> AbstractContextManager[None]:
-    """Convert errors of httpx to the library's errors of the same name."""
-    return converted_errors(lambda error: getattr(module, type(error).__name__, type(error))(str(error)))

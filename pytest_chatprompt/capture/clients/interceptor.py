@@ -120,12 +120,8 @@ class Patching(importlib.abc.MetaPathFinder):
 class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""
 
-    def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Handle a request of a sync client, its body read."""
-        ...
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Handle a request of an async client, in its event loop."""
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
+        """Handle a request, its body read; only for an async client it may wait, in the event loop of the client."""
         ...
 
 

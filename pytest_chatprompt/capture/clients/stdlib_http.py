@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor, let_pass
+from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor, let_pass, run_now
 from pytest_chatprompt.capture.clients.wire import (
     RawReply,
     build_request,
+    converted_errors,
     join_url,
     parse_request,
 )
@@ -87,7 +88,8 @@ class _CollectingSocket:
         """The bytes of the reply, or of the one from the network."""
         request = self._request(data)
         interceptor = current_interceptor()
-        response = None if interceptor is None else interceptor.handle(request)
+        with converted_errors(_own_error):
+            response = None if interceptor is None else run_now(interceptor.handle(request, is_async=False))
         if response is None:
             real = self._connect()
             real.sendall(data)
@@ -95,7 +97,7 @@ class _CollectingSocket:
             with real.makefile("rb", buffering=0) as file:
                 yield from iter(lambda: file.read(_READ_SIZE), b"")
         else:
-            reply = RawReply(response, request.method)
+            reply = RawReply(response, request.method, _own_error)
             # Another interceptor may have to get the next request.
             reply.headers["Connection"] = "close"
             try:
@@ -150,8 +152,6 @@ class _PartsFile(io.RawIOBase):
                 self._rest = memoryview(next(self._parts))
         except StopIteration:
             return 0
-        except httpx.TransportError as error:
-            raise _own_error(error) from error
         count = min(len(buffer), len(self._rest))
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]

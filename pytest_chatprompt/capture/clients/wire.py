@@ -30,20 +30,26 @@ def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
     return f"{scheme}://{authority}{'' if port is None else f':{port}'}{target}"
 
 
+# Makes the error of a library, which its callers recognise, of one of httpx.
+ConvertError = Callable[[httpx.TransportError], Exception]
 _NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class RawReply:
-    """An HTTP response as the bytes that a server would send; `body` is `None` if it is a stream."""
+    """An HTTP response as the bytes that a server would send, and an iterable of the parts of its body.
 
-    def __init__(self, response: httpx.Response, method: str) -> None:
+    Those of a stream come one by one, and `body` is `None` then. Errors of httpx on the way are converted.
+    """
+
+    def __init__(self, response: httpx.Response, method: str, convert: ConvertError) -> None:
         self.status = response.status_code
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
         self.headers = httpx.Headers(response.headers.raw)
         self.headers.pop("transfer-encoding", None)
         self.body: bytes | None = None
         self._response = response
+        self._convert = convert
         if method == "HEAD" or self.status in _NO_BODY:
             self.body = b""
         elif isinstance(response.stream, httpx.ByteStream):
@@ -58,24 +64,24 @@ class RawReply:
         if self.headers.get("content-length") != str(len(body)):
             self.headers["Content-Length"] = str(len(body))
 
-    def chunks(self) -> Iterator[bytes]:
-        """The parts of the body, those of a stream as they come; a `TypeError` if it is async."""
+    def __iter__(self) -> Iterator[bytes]:
         stream = self._response.stream
         if self.body is not None:
             yield self.body
         elif isinstance(stream, httpx.SyncByteStream):
-            yield from stream
+            with converted_errors(self._convert):
+                yield from stream
         else:
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
 
-    async def async_chunks(self) -> AsyncIterator[bytes]:
-        """The parts of the body, those of a stream as they come; of a sync one too."""
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         stream = self._response.stream
         if self.body is None and isinstance(stream, httpx.AsyncByteStream):
-            async for chunk in stream:
-                yield chunk
+            with converted_errors(self._convert):
+                async for chunk in stream:
+                    yield chunk
         else:
-            for chunk in self.chunks():
+            for chunk in self:
                 yield chunk
 
     def close(self) -> None:
@@ -99,14 +105,14 @@ class RawReply:
     def framed(self) -> Iterator[bytes]:
         """The whole reply, as HTTP/1.1; parts may be empty."""
         yield self.head()
-        for chunk in self.chunks():
+        for chunk in self:
             yield self._frame(chunk)
         yield _LAST_CHUNK if self._is_chunked else b""
 
     async def async_framed(self) -> AsyncIterator[bytes]:
         """The whole reply, as HTTP/1.1, for async clients."""
         yield self.head()
-        async for chunk in self.async_chunks():
+        async for chunk in self:
             yield self._frame(chunk)
         yield _LAST_CHUNK if self._is_chunked else b""
 
@@ -149,8 +155,8 @@ def unchunked(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
 
 
 @contextmanager
-def converted_errors(convert: Callable[[httpx.TransportError], Exception]) -> Iterator[None]:
-    """Convert errors of httpx to those of a library, which its callers recognise."""
+def converted_errors(convert: ConvertError) -> Iterator[None]:
+    """Convert errors of httpx to those of a library."""
     try:
         yield
     except httpx.TransportError as error:

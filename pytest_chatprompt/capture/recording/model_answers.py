@@ -77,12 +77,11 @@ def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> Provi
         body = _body(api, reply)
         provider = provider_of(api.name)
         response = (api if provider is None else provider()).read_reply(body)
-    billing, usage, said = find_billing(request), response.usage, body if isinstance(body, Mapping) else {}
+    billing, usage = find_billing(request), response.usage
     if usage.input_tokens is not None and not isinstance(api, ChatAPI):
         # Embeddings have no output.
         usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
-    model, tier = str(said.get("model") or ""), said.get("service_tier")
-    cost = None if billing is None else billing.cost_usd(usage, model, tier)
+    cost = None if billing is None else billing.cost_usd(usage, body)
     update = {"usage": usage, "cost_usd": cost, "latency_seconds": exchange.latency_seconds, "raw": None}
     return response.model_copy(update=update)
 

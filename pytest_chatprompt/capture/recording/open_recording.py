@@ -54,13 +54,10 @@ class RecordingEntry:
     request: RecordedRequest
     replayed: RecordedExchange | None = None
     http_request: httpx.Request | None = None
-    exchange: RecordedExchange | None = field(init=False)
+    exchange: RecordedExchange | None = None
     is_repeated: bool = field(init=False, default=False)
     pay: Callable[[RecordedReply | None, int], None] = field(init=False, default=lambda *_: None)
     _started_at: float = field(init=False, default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        self.exchange = self.replayed
 
     @property
     def replayed_reply(self) -> RecordedReply | None:
@@ -154,7 +151,8 @@ class OpenRecording:
             waiting = self._waiting.get((recorded.sha256, True))
             if not (waiting or self.sends):
                 raise ReplayError(self.describe_missing(sent))
-            entry = RecordingEntry(recorded, waiting.popleft() if waiting else None, request)
+            replayed = waiting.popleft() if waiting else None
+            entry = RecordingEntry(recorded, replayed, request, replayed)
             self._entries.append(entry)
         return entry
 
@@ -164,14 +162,12 @@ class OpenRecording:
             waiting = self._waiting.get((sha256, False))
             exchange = waiting.popleft() if waiting else None
         if exchange is not None:
-            self._entries.append(RecordingEntry(exchange.request, exchange))
+            self._entries.append(RecordingEntry(exchange.request, exchange, exchange=exchange))
         return exchange
 
     def add_response(self, exchange: RecordedExchange) -> None:
         """Keep the new answer of what sends no HTTP requests of its own."""
-        entry = RecordingEntry(exchange.request)
-        entry.exchange = exchange
-        self._entries.append(entry)
+        self._entries.append(RecordingEntry(exchange.request, exchange=exchange))
 
     def forget_new(self) -> None:
         """Do not record the replies that were taken so far."""

@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         response = self.server.owner.answer(self, body)
-        reply = RawReply(response, self.command)
+        reply = RawReply(response, self.command, lambda error: CaptureError(str(error)))
         for name in HOP_BY_HOP:
             reply.headers.pop(name.decode(), None)
         try:

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import httpx
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectedAPI:
+class RedirectedAPI(NamedTuple):
     """An API, and the variables that point its clients to the server.
 
     Args:
@@ -39,7 +38,7 @@ class RedirectedAPI:
     base_url: str
     urls: Mapping[str, str]
     keys: tuple[str, ...]
-    offline: Mapping[str, str] = field(default_factory=dict)
+    offline: Mapping[str, str] = MappingProxyType({})
     regions: tuple[str, ...] = ()
     default_region: str = ""
 
@@ -175,7 +174,6 @@ def build_environ(
 
 
 _PATH: Final = re.compile(r"/([^/?]*)/?(.*)", re.DOTALL)
-_BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
 
 
 class Target(NamedTuple):
@@ -194,7 +192,7 @@ def find_target(target: str, server_url: str) -> Target:
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
         return Target(None, path, httpx.URL(path if "://" in path else server_url))
     name, path_there = parts[1], f"/{parts[2]}"
-    api = _BY_NAME.get(name)
+    api = next((each for each in REDIRECTED_APIS if each.name == name), None)
     if api is None:
         return Target(None, path, _join(server_url, path))
     # Every user has an endpoint of their own at Azure, and this is the one that is captured.

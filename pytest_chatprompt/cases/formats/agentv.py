@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from glob import glob
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of, make_node
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import MAX_BYTES, NamedFileError, TextFileError, find_file, read_text
+from pytest_chatprompt.text.files import MAX_BYTES, TextFileError, read_text
 from pytest_chatprompt.text.json_data import parse_json
 from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
@@ -125,12 +124,10 @@ class _Suite:
 
     def read(self, node: Node, read: Callable[[Path, Path], Iterable[RawRow]]) -> Iterator[tuple[Node, Row]]:
         """What is in the files that a text names, at its place, each with where it stands."""
-        name, folder, root = node.text.removeprefix("file://"), self.file.path.parent, self.file.root
+        name, root = node.text.removeprefix("file://"), self.file.root
         try:
-            pattern = f"{name}/*/case.y*ml" if (folder / name).is_dir() else name
-            # `Path.glob` raises errors for absolute and for invalid patterns.
-            found = sorted(glob(pattern, root_dir=folder, recursive=True)) if "*" in pattern else []  # noqa: PTH207
-            for path in [find_file(each, folder, root).path for each in found or [name]]:
+            pattern = f"{name}/*/case.y*ml" if (self.file.path.parent / name).is_dir() else name
+            for path in self.file.find(pattern, node):
                 for raw in read(path, root):
                     if raw.problem:
                         raise EvalFileError([Diagnostic(shown_path(path, root), *raw.position, raw.problem)])
@@ -138,8 +135,8 @@ class _Suite:
                     # The lines of an eval file have places of their own.
                     place = Node(Position(row.line - 1, 0), None) if path == self.file.path else node
                     yield make_node(raw.values, place), row
-        except NamedFileError as error:
-            self.file.reject(node, str(error))
+        except ProblemError as error:
+            self.file.reject(error.node, error.text)
         except TextFileError as error:
             shown = shown_path(path, root)
             self.file.problems.append(Diagnostic(shown, error.line, error.column, f"this file {error}"))

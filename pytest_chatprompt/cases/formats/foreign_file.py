@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.text.files import NamedFileError, find_file
 from pytest_chatprompt.text.yaml import Entry, Node
 from pytest_chatprompt.wording import did_you_mean
 
@@ -25,6 +28,15 @@ class Translation(NamedTuple):
 
     document: Node
     rows: Mapping[int, Row] = {}
+
+
+class ProblemError(Exception):
+    """Something in a file is wrong: the node, and what."""
+
+    def __init__(self, node: Node, text: str) -> None:
+        self.node = node
+        self.text = text
+        super().__init__(text)
 
 
 @dataclass(eq=False)
@@ -62,6 +74,19 @@ class ForeignFile:
         if text not in self.told:
             self.told.add(text)
             self.warn(self.diagnostic(node, text))
+
+    def find(self, name: str, node: Node, folder: Path | None = None) -> list[Path]:
+        """Find the files that a name or a glob stands for in a folder, else in that of the file, at least one."""
+        folder = folder or self.path.parent
+        try:
+            # `Path.glob` raises errors for absolute and for invalid patterns.
+            is_glob = re.search(r"[*?[]", name)
+            names = sorted(glob(name, root_dir=folder, recursive=True)) if is_glob else [name]  # noqa: PTH207
+            if not names:
+                raise ProblemError(node, f"no file matches {name}")
+            return [find_file(each, folder, self.root).path for each in names]
+        except NamedFileError as error:
+            raise ProblemError(node, str(error)) from None
 
     def entries(self, node: Node | None, what: str) -> dict[str, Node]:
         """The nodes of a mapping, by key: none for `None`; anything else is a problem."""

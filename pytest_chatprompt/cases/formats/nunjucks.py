@@ -11,20 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.cases import templates
-from pytest_chatprompt.cases.formats.foreign_file import make_node
+from pytest_chatprompt.cases.formats.foreign_file import ProblemError, make_node
 from pytest_chatprompt.cases.rows import find_problem
 from pytest_chatprompt.text.json_data import as_in_javascript
 from pytest_chatprompt.text.yaml import Node
 from pytest_chatprompt.wording import did_you_mean
-
-
-class ProblemError(Exception):
-    """Something in a file is wrong: the node, and what."""
-
-    def __init__(self, node: Node, text: str) -> None:
-        self.node = node
-        self.text = text
-        super().__init__(text)
 
 
 class UnsupportedTemplateError(Exception):
@@ -38,10 +29,12 @@ class UnknownNameError(Exception):
 _STEP: Final = r"""\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'\]"""
 _CHAIN: Final = rf"[A-Za-z_]\w*(?:{_STEP})*"
 _FILTER: Final = re.compile(r"""\s*(\w+)\s*(?:\(\s*(\d+|"[^"\\]*"|'[^'\\]*')?\s*\))?\s*""", re.ASCII)
+_NO_FOR: Final = r"(?:(?!\{%\s*(?:end)?for\b).)"
+_END: Final = r"\{%\s*endfor\s*%\}"
 _TAG: Final = re.compile(
     r"(?<!\{)(?:\{%\s*raw\s*%\}(?P<raw>.*?)\{%\s*endraw\s*%\}|\{#(?!-).*?(?<!-)#\}"
-    rf"|\{{%\s*for\s+(?P<name>[A-Za-z_]\w*)\s+in\s+(?P<items>{_CHAIN})\s*%\}}"
-    r"(?P<body>(?:(?!\{%\s*for\b).)*?)\{%\s*endfor\s*%\}"
+    rf"|\{{%\s*for\s+(?P<names>[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)?)\s+in\s+(?P<items>{_CHAIN})\s*%\}}"
+    rf"(?P<body>(?:{_NO_FOR}|\{{%\s*for\b{_NO_FOR}*{_END})*){_END}"
     rf"|\{{\{{\s*(?P<chain>{_CHAIN})\s*(?P<filters>(?:\|[^|{{}}]*)*)\}}\}})",
     re.DOTALL | re.ASCII,
 )
@@ -75,6 +68,8 @@ def dump(value: Any, indent: str = "") -> str:
         indent=int(indent) if indent else None,
         separators=None if indent else (",", ":"),
     )
+    if re.search(r'"\d+":', text):
+        raise UnsupportedTemplateError("a mapping whose keys are numbers, which JavaScript sorts; use other keys")
     if re.search(r"\d{16}|\d[eE][-+]?\d|NaN|Infinity", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
         raise UnsupportedTemplateError("a number that JavaScript writes in another way; put it in quotes")
     return text
@@ -131,11 +126,13 @@ def _put_out_tag(tag: re.Match[str], variables: Mapping[str, Any]) -> str:
     if tag["items"] is None:
         return tag["raw"] or ""
     items = _value(tag["items"], [], variables)
-    if not isinstance(items, list):
+    names = re.split(r"\s*,\s*", tag["names"])
+    if not isinstance(items, list if len(names) == 1 else Mapping):
         raise UnsupportedTemplateError(f"'for' over {tag['items']!r}, which is no list; make it a list of mappings")
-    loops = [{"index": index + 1, "index0": index, "length": len(items)} for index in range(len(items))]
-    bodies = ({**variables, "loop": loop, tag["name"]: item} for loop, item in zip(loops, items, strict=True))
-    return "".join(render(tag["body"], inner) for inner in bodies)
+    rounds = [(item,) for item in items] if isinstance(items, list) else [*json.loads(dump(items)).items()]
+    loops = [{"index": index + 1, "index0": index, "length": len(rounds)} for index in range(len(rounds))]
+    own = (dict(zip(("loop", *names), (loop, *each), strict=True)) for loop, each in zip(loops, rounds, strict=True))
+    return "".join(render(tag["body"], {**variables, **each}) for each in own)
 
 
 def _value(chain: str, filters: list[str], variables: Mapping[str, Any]) -> Any:

@@ -14,15 +14,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from glob import glob
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import (
+    ForeignFile,
+    ProblemError,
+    Translation,
+    items_of,
+    make_node,
+)
 from pytest_chatprompt.cases.formats.nunjucks import (
     CaseTexts,
-    ProblemError,
     UnsupportedTemplateError,
     dump,
     fill_in,
@@ -31,7 +35,8 @@ from pytest_chatprompt.cases.formats.nunjucks import (
 )
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
-from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_file, read_bytes, read_text
+from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
+from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import sniff_media_type
 from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
@@ -40,7 +45,9 @@ Nodes = Mapping[str, Node]
 
 # The name here by the form of an id.
 _IDS: Final = {
-    r"openai:responses:(.+)": "openai_responses",
+    # Those without an API that promptfoo sends to Responses: `shouldDefaultToOpenAiResponses`, and models of it alone.
+    r"openai:(?:responses:(.+)|((?:gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|(?!35\b)\d\d)|gpt-5(?:\.[245])?-pro|o[13]-pro)(?:[.-].+)?"
+    r"|gpt-5(?:\.3-codex|-codex-mini)))": "openai_responses",
     r"openai:chat:(.+)": "openai",
     r"openai:((?:gpt-(?!.*(?:image|audio|realtime|live|instruct|tts|transcribe))|o\d|chatgpt-|ft:).*)": "openai",
     r"anthropic:(?:messages:)?(claude-[^:]+)": "anthropic",
@@ -68,13 +75,15 @@ _SETTINGS: Final = {
 }
 _NESTED: Final = ("generationConfig", "inferenceConfig")
 # Here each is for a case, or a file, and all of its providers.
-_SHARED: Final = ("tools", "tool_choice", "response_format")
+_SHARED: Final = ("tools", "tool_choice", "response_format", "instructions")
 _TOP: Final = "prompts providers targets tests scenarios defaultTest env evaluateOptions commandLineOptions description"
 _TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath sharing tags writeLatestResults"
 _TEST: Final = "description vars assert options prompts provider providers providerOutput"
 _OPTIONS: Final = "prefix suffix repeat disableVarExpansion disableDefaultAsserts transform postprocess transformVars"
 # Its chat completions and those that are like them.
 _TAKE_YAML: Final = r"(openai|azure|mistral|openrouter|ollama)\b"
+# What promptfoo rewrites in a text for Anthropic: its `parseMessages`.
+_REWRITTEN: Final = re.compile(r"^\s|\s$|^(?:system|thinking|user|assistant):", re.MULTILINE)
 _AROUND: Final = ("prefix", "suffix")
 _REFUSED: Final = {
     "extensions": "may change what is sent, and is code, which is not run; remove it, or test that code itself",
@@ -115,8 +124,6 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?([Tt\s].*)?")
 _NO_JSON: Final = object()
-# The key of AgentV for what grades nothing here.
-_UNGRADED: Final = "evaluators"
 
 
 class _Provider(NamedTuple):
@@ -143,10 +150,11 @@ class _Prompt(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """A test, and the row of another file that it is."""
+    """A test, the row of another file that it is, and the folder of that file."""
 
     node: Node
     row: Row | None = None
+    folder: Path | None = None
 
 
 _Named = TypeVar("_Named", _Prompt, _Provider)
@@ -169,14 +177,18 @@ class _Reader:
         self.providers: list[_Provider] = []
 
     @contextmanager
-    def collecting(self, place: Node) -> Iterator[None]:
-        """Collect a problem of what stands at a place, and go on with what follows."""
+    def collecting(self, place: Node, row: Row | None = None) -> Iterator[None]:
+        """Collect a problem of what stands at a place, or comes from a row, and go on with what follows."""
+        first = len(self.file.problems)
         try:
             yield
         except ProblemError as error:
             self.file.reject(error.node, error.text)
         except UnsupportedTemplateError as error:
             self.file.reject(place, f"this has {error}")
+        if row is not None:
+            told = self.file.problems[first:]
+            self.file.problems[first:] = [each._replace(text=f"{each.text} (row at {row.place})") for each in told]
 
     def translate(self) -> Translation:
         text = read_text(self.file.path, self.file.root)
@@ -186,7 +198,10 @@ class _Reader:
         for key in _REFUSED.keys() & document.value.keys():
             self.file.reject(document.value[key].key, f"{key!r} {_REFUSED[key]}")
         top = self.file.known_entries(document, "a promptfoo file", _TOP.split(), [*_TOP_IGNORED.split(), *_REFUSED])
-        self.environment = {**os.environ, **{name: node.text for name, node in _entries(top.get("env")).items()}}
+        self.environment = {
+            **os.environ,
+            **{name: node.text for name, node in self.file.entries(top.get("env"), "'env'").items()},
+        }
         with self.collecting(document):
             default = self.included(top["defaultTest"]) if "defaultTest" in top else _mapping({}, document)
             self.default = _mapping(self.known(default, "the default test", _TEST, "metadata"), default)
@@ -203,13 +218,13 @@ class _Reader:
         with self.collecting(document):
             tests.extend(self.tests(top))
         for number, test in enumerate(tests, start=1):
-            with self.collecting(test.node):
+            with self.collecting(test.node, test.row):
                 for case in self.cases(test, number):
                     rows |= {len(cases): test.row} if test.row else {}
                     cases.append(make_node(case, test.node))
-                    if _UNGRADED in case:
+                    if "evaluators" in case:
                         # It is told at its places, and not as a key that nobody wrote.
-                        cases[-1].value[_UNGRADED].key.text = "assert"
+                        cases[-1].value["evaluators"].key.text = "assert"
         translated = {
             "description": top.get("description"),
             "provider": _names(self.providers),
@@ -250,21 +265,12 @@ class _Reader:
             return int(node.text, 0 if node.text[1:2] in ("o", "x") else 10)
         return float(node.text) if _FLOAT.fullmatch(node.text) else self.text(node)
 
-    def paths(self, name: str, node: Node) -> list[Path]:
-        """The files that a name or a glob stands for, at least one."""
+    def paths(self, name: str, node: Node, folder: Path | None = None) -> list[Path]:
+        """The files that a name or a glob stands for in a folder, else in that of the file, at least one."""
         name = name.removeprefix("file://")
         if re.search(rf"^exec:|://|{_CODE}$", name):
             raise ProblemError(node, f"{name} is no file with data; write what comes of it into a file, and name that")
-        folder = self.file.path.parent
-        try:
-            # `Path.glob` raises errors for absolute and for invalid patterns.
-            is_glob = re.search(r"[*?[]", name)
-            names = sorted(glob(name, root_dir=folder, recursive=True)) if is_glob else [name]  # noqa: PTH207
-            if not names:
-                raise ProblemError(node, f"no file matches {name}")
-            return [find_file(each, folder, self.file.root).path for each in names]
-        except NamedFileError as error:
-            raise ProblemError(node, str(error)) from None
+        return self.file.find(name, node, folder)
 
     def read(self, path: Path, node: Node) -> str:
         """The text of a file; as everywhere, CRLF is LF."""
@@ -288,7 +294,10 @@ class _Reader:
         """A node, or the data of the file that it names."""
         if not node.text.startswith("file://"):
             return node
-        path = self.paths(self.text(node), node)[0]
+        return self.load(self.paths(self.text(node), node)[0], node)
+
+    def load(self, path: Path, node: Node) -> Node:
+        """The data of a YAML or JSON file, at the place that names it."""
         return make_node(self.data(self.parse(self.read(path, node), path, node)), node)
 
     def referred(self, node: Node) -> Node:
@@ -316,7 +325,7 @@ class _Reader:
             raise ProblemError(source, f"a prompt must be a text, or have one in 'raw', but is {source.describe()}")
         text, label = self.text(source), _text(entries, "label")
         prompt = _Prompt(text, source, label, (_text(entries, "id") or text).removeprefix("file://"))
-        if not re.match(r"file://|exec:", text) and not re.search(rf"^\S.*({_FILES}|{_CODE})$", text):
+        if not re.match(rf"(?:file|helicone|langfuse|portkey)://|exec:|\S.*({_FILES}|{_CODE})$", text):
             yield prompt
             return
         for path in self.paths(text, source):
@@ -366,7 +375,7 @@ class _Reader:
             return
         note = re.sub(r"[()\s]+", " ", label).strip()
         name = _name(id_text) + (f" ({note})" if note else "")
-        settings, shared = self.options(entries.get("config"))
+        settings, shared = self.options(entries.get("config"), name)
         yield _Provider(
             entries["id"], name, id_text, label, entries.get("prompts"), settings, shared, "transform" in entries
         )
@@ -378,21 +387,24 @@ class _Reader:
         entries: Nodes = self.file.known_entries(node, what, effective.split(), ignored.split())
         return entries
 
-    def options(self, config: Node | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def options(self, config: Node | None, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings of a provider's config, and what cases have here."""
         settings: dict[str, Any] = {}
         shared: dict[str, Any] = {}
-        effective = " ".join((*_SETTINGS, *_SHARED, *_NESTED, "reasoning"))
+        effective = {*_SETTINGS, *_SHARED, *_NESTED, "reasoning"}
+        effective -= set() if name.startswith("openai_responses") else {"instructions"}
         for nodes in filter(None, (config, *(_entries(config).get(key) for key in _NESTED))):
-            for key, node in self.known(nodes, "a provider's config", effective, "apiKey apiKeyEnvar").items():
+            # Each vendor has more keys, and some look like others.
+            known = (effective, ("apiKey", "apiKeyEnvar"), _entries(nodes))
+            for key, node in self.file.known_entries(nodes, "a provider's config", *known).items():
                 if "{{" in dump(self.data(node)):
                     raise ProblemError(node, f"the template in {key!r} is not filled in here; write what is meant")
                 if key in _SETTINGS:
                     settings[_SETTINGS[key]] = node
+                elif isinstance(node.value, tuple):
+                    shared[key] = make_node([_our_tool(self.included(each), name) for each in node.value], node)
                 elif key in _SHARED:
-                    is_list = isinstance(node.value, tuple)
-                    path = make_node(node.text.removeprefix("file://"), node) if node.text else node
-                    shared[key] = make_node([_our_tool(each) for each in node.value], node) if is_list else path
+                    shared[key] = make_node(node.text.removeprefix("file://"), node) if node.text else node
                 elif "effort" in _entries(node):
                     settings["reasoning_effort"] = _entries(node)["effort"]
         return settings, shared
@@ -402,10 +414,11 @@ class _Reader:
         for each in items_of(top.get("tests")):
             yield from self.tests_of(each)
         for node in items_of(top.get("scenarios")):
-            for scenario in map(_entries, items_of(self.included(node))):
+            for each in items_of(self.included(node)):
+                scenario = self.known(each, "a scenario", "config tests", "description")
                 tests = [test for each in items_of(scenario.get("tests")) for test in self.tests_of(each)]
                 for data in items_of(scenario.get("config")):
-                    yield from (test._replace(node=_merged(data, test.node)) for test in tests)
+                    yield from (test._replace(node=self.merged(data, test.node)) for test in tests)
         if "tests" not in top and "scenarios" not in top:
             yield _Test(_mapping({}, self.file.document))
 
@@ -439,7 +452,7 @@ class _Reader:
         for number, written in enumerate(lines):
             for each in items_of(self.parse("\n" * number + written, path, node)) if written.strip() else ():
                 row = Row("", shown, each.position.line, each.position.column, {})
-                yield _Test(make_node(self.data(each), node), row)
+                yield _Test(make_node(self.data(each), node), row, path.parent)
 
     def test_of_row(self, cells: Mapping[str, str], node: Node) -> Node:
         """A row of CSV as a test."""
@@ -459,9 +472,9 @@ class _Reader:
 
     def cases(self, test: _Test, number: int) -> Iterator[dict[str, Any]]:
         """The cases of a test: one for each combination of its variables, each prompt, and each set of tools."""
-        own = self.known(test.node, "a test", _TEST, "metadata")
-        entries = _entries(_merged(self.default, _mapping(own, test.node)))
-        options = self.known(entries["options"], "the options of a test", _OPTIONS) if "options" in entries else {}
+        own = self.entries_of(test)
+        entries = _entries(self.merged(self.default, _mapping(own, test.node)))
+        options = self.file.known_entries(entries.get("options"), "the options of a test", _OPTIONS.split(), ())
         if "providerOutput" in entries:
             self.file.ignore(entries["providerOutput"], "a test with 'providerOutput' sends nothing; it is left out")
             return
@@ -486,11 +499,36 @@ class _Reader:
                     case = _Case(self, prompt, texts, entries, options, group)
                     yield {"id": make_node(id_, own.get("description", test.node)), **case.translate()}
 
+    def entries_of(self, test: _Test) -> Nodes:
+        """The entries of a test, with the variables of the files that its `vars` name."""
+        entries: Nodes = self.file.known_entries(test.node, "a test", _TEST.split(), ["metadata"])
+        if "vars" not in entries or isinstance(entries["vars"].value, dict | None):
+            return entries
+        variables: dict[str, Node] = {}
+        for node in items_of(entries["vars"]):
+            if not isinstance(node.value, str) or node.text.startswith("file://"):
+                raise ProblemError(node, "'vars' must be a mapping, or name YAML files, without file://")
+            for path in self.paths(self.text(node), node, test.folder):
+                found = self.file.entries(self.load(path, node), self.shown(path))
+                for name in variables.keys() & found.keys():
+                    raise ProblemError(node, f"the variable {name!r} is in several of these files; leave it in one")
+                variables |= found
+        return {**entries, "vars": _mapping(variables, entries["vars"])}
+
+    def merged(self, first: Node, second: Node) -> Node:
+        """A test with what it takes from a default, or from the data of a scenario."""
+        one, other = (self.file.entries(each, "a test") for each in (first, second))
+        merged = {**one, **other}
+        for key in one.keys() & other.keys() & {"vars", "options"}:
+            both = (self.file.entries(each[key], f"{key!r}") for each in (one, other))
+            merged[key] = _mapping(dict(chain.from_iterable(each.items() for each in both)), other[key])
+        has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
+        asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
+        return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
+
     def combinations(self, test: Nodes) -> Iterator[dict[str, Any]]:
         """The variables of each case of a test: a list of texts, or a glob of files, gives one for each of them."""
-        nodes = _entries(test.get("vars"))
-        if not nodes and "vars" in test and test["vars"].value:
-            raise ProblemError(test["vars"], "'vars' must be a mapping of variables to their values")
+        nodes = self.file.entries(test.get("vars"), "'vars'")
         choices: list[list[Any]] = []
         for node in nodes.values():
             data = self.data(node)
@@ -513,7 +551,7 @@ class _Reader:
     def value_in(self, path: Path, node: Node) -> str:
         """The value of a variable that names a file."""
         if path.suffix in (".yaml", ".yml"):
-            return dump(self.data(self.parse(self.read(path, node), path, node)))
+            return dump(self.load(path, node).data())
         if path.suffix.lower() in _IMAGES:
             content = read_bytes(path, self.file.root)
             return f"data:{sniff_media_type(content)};base64,{b64encode(content).decode()}"
@@ -544,14 +582,18 @@ class _Case:
             # Some may be templates so far.
             messages, checks = self.messages(template), [self.check(each) for each in asserts]
         has_templates = self.texts.keeps_templates and self.texts.has_templates
+        shared = {**self.providers[0].shared}
+        if "instructions" in shared:
+            messages = [{"role": "system", "content": shared.pop("instructions")}, *messages]
         case = {
             "provider": None if self.providers == self.reader.providers else _names(self.providers),
             "vars": self.texts.shown if has_templates else None,
             "settings": _settings([each for each in self.providers if each not in self.reader.providers]),
-            **self.providers[0].shared,
+            **shared,
             "repeat": self.options.get("repeat"),
             "checks": [check for check in checks if check is not None],
-            _UNGRADED: [each for each, check in zip(asserts, checks, strict=True) if check is None],
+            # The key of AgentV for what grades nothing here.
+            "evaluators": [each for each, check in zip(asserts, checks, strict=True) if check is None],
             "input_messages": make_node(messages, self.prompt.node),
         }
         return {key: value for key, value in case.items() if value or (key == "vars" and has_templates)}
@@ -571,6 +613,9 @@ class _Case:
                 raise ProblemError(place, "promptfoo sends this YAML to some providers as a text; write it as JSON")
             data = self.yaml_messages(text) if is_yaml else _json(text)
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
+                if _REWRITTEN.search(text) and any("anthropic" in each.name for each in self.providers):
+                    rewriting = "promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role"
+                    self.reader.file.ignore(place, f"{rewriting}; here it is sent as it is written")
                 return user
         if any(re.match("ollama:(?!chat:)", each.id) for each in self.providers):
             raise ProblemError(place, "promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'")
@@ -590,17 +635,14 @@ class _Case:
         place, content = self.prompt.node, data.get("content")
 
         def final(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {key: final(inner) for key, inner in value.items()}
-            if isinstance(value, list):
-                return [final(inner) for inner in value]
             return self.texts.final(value, place, variables) if isinstance(value, str) else value
 
-        message = {key: final(value) for key, value in data.items() if key != "content"}
+        left_out = ("content", "type") if data.get("type") == "message" else ("content",)
+        message = {key: with_scalars(value, final) for key, value in data.items() if key not in left_out}
         if isinstance(content, str):
             message["content"] = self.texts.write(content, place, variables)
         elif isinstance(content, list):
-            parts = [_part(final(each), place) for each in content]
+            parts = [_part(with_scalars(each, final), place) for each in content]
             if ("text", "text") in pairwise(part["type"] for part in parts):
                 raise ProblemError(place, "a message has two texts in a row, which are one here; write one text")
             message["content"] = [part | {"value": self.texts.write(part["value"], place)} for part in parts]
@@ -677,22 +719,11 @@ def _text(nodes: Nodes, key: str) -> str:
     return nodes[key].text if key in nodes else ""
 
 
-def _merged(first: Node, second: Node) -> Node:
-    """A test with what it takes from a default, or from the data of a scenario."""
-    one, other = _entries(first), _entries(second)
-    merged = {**one, **other}
-    for key in one.keys() & other.keys() & {"vars", "options"}:
-        merged[key] = _mapping({**_entries(one[key]), **_entries(other[key])}, other[key])
-    has_defaults = "disableDefaultAsserts" not in _entries(other.get("options"))
-    asserts = (*(items_of(one.get("assert")) if has_defaults else ()), *items_of(other.get("assert")))
-    return _mapping({**merged, "assert": Node(second.mark, asserts)}, second)
-
-
 def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
     """Those of the prompts, or of the providers, to which a list refers by labels or ids; no list refers to all."""
     if references is None:
         return named
-    chosen: set[int] = set()
+    chosen: list[_Named] = []
     for node in items_of(references):
         prefix = node.text.removesuffix("*") if node.text.endswith("*") else f"{node.text}:"
         found: list[_Named] = [
@@ -701,8 +732,8 @@ def _chosen(references: Node | None, named: list[_Named]) -> list[_Named]:
         if not found:
             known = ", ".join(each.label or each.id for each in named)
             raise ProblemError(node, f"nothing is called {node.text!r}; there are {known}")
-        chosen |= {*map(id, found)}
-    return [each for each in named if id(each) in chosen]
+        chosen += found
+    return [each for each in named if each in chosen]
 
 
 def _json(text: str) -> Any:
@@ -729,9 +760,11 @@ def _part(data: Any, place: Node) -> dict[Any, Any]:
     raise ProblemError(place, "a part of a message is neither {type: text, text: ...} nor {type: image_url, ...}")
 
 
-def _our_tool(node: Node) -> Node:
-    """A tool; one in Anthropic's shape in ours."""
+def _our_tool(node: Node, provider: str) -> Node:
+    """A tool; one in Anthropic's shape, or of its own, in ours."""
     entries = _entries(node)
+    if provider.startswith("anthropic") and re.search(r"_\d{8}$", _text(entries, "type")):
+        return make_node({"type": "raw", "anthropic": node}, node)
     if "input_schema" not in entries:
         return node
     tool = {"parameters" if key == "input_schema" else key: value for key, value in entries.items()}

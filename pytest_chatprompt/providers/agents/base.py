@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpack
 
-from pydantic import NonNegativeFloat
-
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import RawContent, content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.arguments import check_setting, check_settings
+from pytest_chatprompt.providers.arguments import PositiveNumber, check_setting, check_settings
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -66,7 +64,7 @@ class AgentSettings(TypedDict, total=False):
 
     cwd: str | Path | None
     env: Mapping[str, str] | None
-    timeout_seconds: NonNegativeFloat
+    timeout_seconds: PositiveNumber
     capture: bool
 
 
@@ -74,7 +72,8 @@ class AgentProvider(ABC):
     """Base class of the agents: runs one on the `question` and the `input_files` of a request.
 
     Args:
-        executable: the agent's program: a name on PATH, or a path.
+        executable: the agent's program: a name on PATH, or a path. A relative one counts from `cwd` if that is set,
+            else from where pytest runs.
         settings: see `AgentSettings`.
 
     Attributes:
@@ -92,9 +91,8 @@ class AgentProvider(ABC):
 
     def __init__(self, *, executable: str, **settings: Unpack[AgentSettings]) -> None:
         check_settings(self, settings, AgentSettings)
-        check_setting(self, "executable", executable, NonEmptyString)
         cwd = settings.get("cwd")
-        self.executable = executable
+        self.executable = check_setting(self, "executable", executable, NonEmptyString)
         self.cwd = None if cwd is None else Path(cwd)
         self.env = dict(settings.get("env") or {})
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
@@ -157,6 +155,9 @@ class AgentProvider(ABC):
         """
         from pytest_chatprompt.providers.agents.process import run_process  # noqa: PLC0415 - most runs start no agent
 
+        if self.cwd is None and os.sep in argv[0]:
+            # It cannot be in a working folder that is new.
+            argv = [str(Path(argv[0]).absolute()), *argv[1:]]
         return run_process(
             argv,
             cwd=self.cwd or folder,
@@ -173,11 +174,8 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
     """Describe the options and media of a request that an agent cannot take, for the snapshot's `adjustments`."""
     texts = [] if request.captured is None else [*request.captured.notes, *request.captured.lost]
     texts += [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
-    texts += [
-        f"{key} left out, an agent takes none"
-        for key in ("tools", "tool_choice", "response_format")
-        if getattr(request, key)
-    ]
+    keys = [key for key in ("tools", "tool_choice", "response_format") if getattr(request, key)]
+    texts += [f"{key} left out, an agent takes none" for key in keys]
     media = [media for message in request.chat_prompt or () for media in message.media if not media.source]
     texts += [f"{each} left out, an agent takes files and https URLs" for each in media]
     return tuple(texts)
@@ -187,11 +185,8 @@ def _refuse_raw(request: ProviderRequest) -> None:
     for message in request.chat_prompt or ():
         for part in content_parts(message.content):
             if isinstance(part, RawContent):
-                names = ", ".join(part.by_provider)
-                raise PayloadError(
-                    f"an agent takes nothing raw, and this is for {names} alone; leave it out",
-                    message_number=message.number,
-                )
+                text = f"an agent takes nothing raw, and this is for {', '.join(part.by_provider)} alone; leave it out"
+                raise PayloadError(text, message_number=message.number)
 
 
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
@@ -201,25 +196,19 @@ def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
         PayloadError: a part or a message is raw, which only a vendor's API takes.
     """
     _refuse_raw(request)
-    sections = []
-    if request.input_files:
-        sections.append(
-            "Read all of these files before you do anything else. "
-            "If one of them is missing, stop with an error that names it."
-        )
-        others = [path for path in request.input_files if path not in request.guideline_files]
-        sections += [
-            _link_list(heading, paths)
-            for heading, paths in (("Guidelines", request.guideline_files), ("Files", others))
-            if paths
-        ]
-    if instructions:
-        sections.append(instructions)
-    return "\n\n".join((*sections, USER_QUERY_HEADING, request.question))
+    guidelines = _link_list("Guidelines", request.guideline_files if request.input_files else ())
+    others = _link_list("Files", [path for path in request.input_files if path not in request.guideline_files])
+    first = _READ_FIRST if guidelines or others else ""
+    return "\n\n".join((*filter(None, (first, guidelines, others, instructions)), USER_QUERY_HEADING, request.question))
+
+
+_READ_FIRST: Final = (
+    "Read all of these files before you do anything else. If one of them is missing, stop with an error that names it."
+)
 
 
 def _link_list(heading: str, paths: Sequence[Path]) -> str:
-    return "\n".join((f"{heading}:", *(f"- [{path.name}]({path.as_uri()})" for path in paths)))
+    return "\n".join((f"{heading}:", *(f"- [{path.name}]({path.as_uri()})" for path in paths))) if paths else ""
 
 
 def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
@@ -61,11 +62,9 @@ class ClaudeProvider(AgentProvider):
         **settings: Unpack[AgentSettings],
     ) -> None:
         super().__init__(executable=executable, **settings)
-        check_setting(self, "allowed_tools", allowed_tools, Arguments)
-        check_setting(self, "extra_args", extra_args, Arguments)
-        self.model = model
-        self.allowed_tools = tuple(allowed_tools)
-        self.extra_args = tuple(extra_args)
+        self.model = check_setting(self, "model", model, NonEmptyString | None)
+        self.allowed_tools = tuple(check_setting(self, "allowed_tools", allowed_tools, Arguments))
+        self.extra_args = tuple(check_setting(self, "extra_args", extra_args, Arguments))
 
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:  # noqa: ARG002 - no files
         """Build `claude -p ...`, which reads the document from standard input and prints its answer as JSON."""

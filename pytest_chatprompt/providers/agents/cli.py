@@ -11,12 +11,13 @@ from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
 from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer, stderr_tail
-from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.arguments import Arguments, check_names, check_setting
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
 PLACEHOLDERS: Final = ("prompt", "prompt_file", "guidelines", "files", "output_file", "eval_id")
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+_Command = list[str | Arguments] | tuple[str | Arguments, ...]
 _PROMPT_FILE: Final = "prompt.md"
 _OUTPUT_FILE: Final = "output.md"
 
@@ -57,17 +58,17 @@ class CLIProvider(AgentProvider):
         **settings: Unpack[AgentSettings],
     ) -> None:
         check_names(self, settings, AgentSettings)
-        if isinstance(command, str) or not command:
+        if not isinstance(command, list | tuple) or not command or not command[0]:
             raise ValueError("CLIProvider: command must be a list of the executable and its arguments")
-        self.command = tuple(command)
+        self.command = tuple(check_setting(self, "command", command, _Command))
         placeholders = {name for items in self._items() for item in items for name in _PLACEHOLDER.findall(item)}
         unknown = sorted(placeholders - set(PLACEHOLDERS))
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; the placeholders are {known}")
         super().__init__(executable=self._items()[0][0], **settings)
-        self.healthcheck = None if healthcheck is None else tuple(healthcheck)
-        self._is_healthy = healthcheck is None
+        self.healthcheck = tuple(check_setting(self, "healthcheck", healthcheck or (), Arguments))
+        self._is_healthy = not healthcheck
 
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
         """Fill in the placeholders of the command."""
@@ -88,7 +89,7 @@ class CLIProvider(AgentProvider):
 
     def check_health(self, folder: Path) -> None:
         """Run the healthcheck command before the first case; do nothing once it succeeded, and offline."""
-        if not self._is_healthy and self.healthcheck is not None and not current_context().is_offline:
+        if not self._is_healthy and not current_context().is_offline:
             # What it sends is not what the case sends, so it is not led to the server that captures that.
             with use_context(current_context()._replace(environ=None)):
                 result = self.run(self.healthcheck, folder)

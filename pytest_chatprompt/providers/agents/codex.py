@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
@@ -51,11 +52,10 @@ class CodexProvider(AgentProvider):
         **settings: Unpack[AgentSettings],
     ) -> None:
         super().__init__(executable=executable, **settings)
-        self.model = model
-        self.sandbox = sandbox
-        self.config = dict(config or {})
-        check_setting(self, "extra_args", extra_args, Arguments)
-        self.extra_args = tuple(extra_args)
+        self.model = check_setting(self, "model", model, NonEmptyString | None)
+        self.sandbox = check_setting(self, "sandbox", sandbox, NonEmptyString | None)
+        self.config = dict(check_setting(self, "config", config or {}, dict[str, Any]))
+        self.extra_args = tuple(check_setting(self, "extra_args", extra_args, Arguments))
 
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
         """Build `codex exec ... -`, which reads the document from standard input and writes its answer to a file."""

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from pytest_chatprompt.errors import AgentError
 
@@ -90,7 +90,7 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         input_file.write((stdin or "").encode(errors="surrogatepass"))
         input_file.seek(0)
-        environ, streams = {**os.environ, **(env or {})}, (input_file, stdout, stderr)
+        environ, streams = {**os.environ, **(env or {})}, {"stdin": input_file, "stdout": stdout, "stderr": stderr}
         with started(argv, cwd, environ, streams, hint=hint, keep_detached=keep_detached) as agent:
             reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
         if reason is not None:
@@ -103,55 +103,49 @@ def started(  # noqa: PLR0913 - as for `run_process`
     argv: Sequence[str],
     cwd: Path,
     environ: Mapping[str, str],
-    streams: tuple[IO[bytes] | int, IO[bytes] | int, IO[bytes]],
+    streams: Mapping[str, Any],
     *,
     hint: str,
     keep_detached: bool = False,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Let a program run meanwhile, and end what is left of it; if this process is killed, it is killed too.
 
-    `streams` are its standard input, output and error, as in `subprocess`.
+    `streams` are its `stdin`, `stdout` and `stderr`, as in `subprocess`.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
     mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
-    stdin, stdout, stderr = streams
     agent: subprocess.Popen[bytes] | None = None
+    watcher: subprocess.Popen[bytes] | None = None
     try:
-        with ExitStack() as stack:
-            try:
-                agent = subprocess.Popen(  # noqa: S603 - an argument list, which the user sets
-                    argv,
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stderr,
-                    cwd=cwd,
-                    env={**environ, mark: "1"},
-                    # So that Ctrl-C does not reach it, and the group of what it starts has its id.
-                    start_new_session=True,
-                )
-                stack.enter_context(_killed_with_pytest(agent, environ))
-            except (OSError, ValueError) as error:
-                raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
-            yield agent
+        try:
+            # In a new session Ctrl-C does not reach it, and the group of what it starts has its id.
+            agent = subprocess.Popen(argv, **streams, cwd=cwd, env={**environ, mark: "1"}, start_new_session=True)  # noqa: S603
+            mark = "" if keep_detached else mark
+            # If a signal kills this process, no `finally` runs.
+            command = [sys.executable, "-I", "-c", _WATCHER, str(agent.pid), mark, *map(str, sys.path)]
+            watcher = subprocess.Popen(command, stdin=subprocess.PIPE, env=environ, start_new_session=True)  # noqa: S603
+        except (OSError, ValueError) as error:
+            raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
+        yield agent
     finally:
-        _end(agent, mark, keep_detached=keep_detached)
+        end_processes(agent.pid if agent else -1, mark)
+        if watcher is not None:
+            watcher.kill()
+            watcher.communicate()
+        if agent is not None:
+            agent.poll()
 
 
-@contextmanager
-def _killed_with_pytest(agent: subprocess.Popen[bytes], env: Mapping[str, str]) -> Iterator[None]:
-    """Let a shell kill an agent's process group once this process is gone: if it is killed, no `finally` runs.
-
-    It waits for the end of its input, whose other end nobody but this process holds. `PR_SET_PDEATHSIG` would not do:
-    it signals when the thread that started the agent ends.
-    """
-    command = ["/bin/sh", "-c", 'read line; kill -9 -"$0" 2>/dev/null', str(agent.pid)]
-    watcher = subprocess.Popen(command, stdin=subprocess.PIPE, env=env, start_new_session=True)  # noqa: S603
-    try:
-        yield
-    finally:
-        watcher.kill()
-        watcher.communicate()
+# Ends a program once this process is gone: then its input ends, whose other end nobody but this process holds.
+# `PR_SET_PDEATHSIG` would not do: it signals when the thread that started the program ends.
+_WATCHER: Final = f"""
+import sys
+sys.stdin.read()
+sys.path = sys.argv[3:]
+from {__name__} import end_processes
+end_processes(int(sys.argv[1]), sys.argv[2])
+"""
 
 
 def _reason_to_kill(
@@ -170,11 +164,10 @@ def _reason_to_kill(
             agent.wait(_LOOK_SECONDS)
 
 
-def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: bool) -> None:
-    """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs."""
+def end_processes(group: int, mark: str) -> None:
+    """End the processes of a group, and those that have a variable: SIGTERM, and SIGKILL a second later."""
     import psutil  # noqa: PLC0415 - it takes time, and only runs that start an agent need it
 
-    group, mark = (agent.pid, "" if keep_detached else mark) if agent else (-1, mark)
     # The last one first. SIGKILL twice, since what gets SIGTERM may start others.
     signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]
     while signals and (running := list(_find_running(group, mark))):
@@ -184,8 +177,6 @@ def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: boo
             with suppress(psutil.Error):
                 process.send_signal(number)
         psutil.wait_procs(running, timeout=_END_SECONDS)
-    if agent is not None:
-        agent.poll()
 
 
 def _find_running(group: int, mark: str) -> Iterator[psutil.Process]:

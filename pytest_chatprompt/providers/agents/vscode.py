@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Unpack
 
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
@@ -61,11 +62,10 @@ class VSCodeProvider(AgentProvider):
                 "VSCodeProvider: capture must be False: the agent runs in a window that may be open already, "
                 "so its requests cannot be redirected to a server"
             )
-        self.mode = mode
-        self.profile = profile
-        check_setting(self, "extra_args", extra_args, Arguments)
-        self.extra_args = tuple(extra_args)
-        self.wait = wait
+        self.mode = check_setting(self, "mode", mode, NonEmptyString)
+        self.profile = check_setting(self, "profile", profile, NonEmptyString | None)
+        self.extra_args = tuple(check_setting(self, "extra_args", extra_args, Arguments))
+        self.wait = check_setting(self, "wait", wait, bool)
 
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
         """Build `code chat --mode ... --add-file ... -`, which reads the document from standard input."""

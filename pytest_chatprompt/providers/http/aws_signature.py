@@ -17,11 +17,10 @@ from pytest_chatprompt.errors import MissingSettingError
 
 
 class AWSSigner:
-    """Signs the requests of one provider to a service; errors say what else would do. Safe between threads."""
+    """Signs the requests of one provider to Bedrock; errors say what else would do. Safe between threads."""
 
-    def __init__(self, vendor: str, service: str, without: str) -> None:
+    def __init__(self, vendor: str, without: str) -> None:
         self._vendor = vendor
-        self._service = service
         self._without = without
         self._session: Any = None
         self._lock = threading.Lock()
@@ -57,7 +56,7 @@ class AWSSigner:
             )
         unsigned = {"content-type": request.headers["content-type"]}
         signed = AWSRequest(request.method, str(request.url), headers=unsigned, data=request.content)
-        SigV4Auth(frozen, self._service, region).add_auth(signed)
+        SigV4Auth(frozen, "bedrock", region).add_auth(signed)
         return {name.lower(): value for name, value in signed.headers.items() if name.lower() not in unsigned}
 
     def _open_session(self) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
-import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.request import getproxies
 
 import httpx
@@ -70,6 +69,8 @@ MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 # The extension of an httpx request that names the class of the provider that sends it.
 PROVIDER_EXTENSION: Final = "chatprompt_provider"
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
+# How often what is in flight is looked at.
+_LOOK_SECONDS: Final = 0.02
 _OF_HTTPX: Final = {"Accept": "*/*", "Connection": "keep-alive", "User-Agent": f"python-httpx/{httpx.__version__}"}
 # Brotli and Zstandard, which httpx would add if they are installed, have no way to bound what comes out.
 _HEADERS: Final = {**_OF_HTTPX, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
@@ -130,7 +131,11 @@ class HTTPClient:
         send = partial(self._send, url, content, begin, cancellation)
         try:
             replay = current_context().replay
-            response = send() if replay is None else replay(self.unsigned_request(url, content), send)
+            if replay is None:
+                return send()
+            # Without credentials: of the provider's headers it has those that change what the model does.
+            headers = {**_HEADERS, **self.sent_headers(url)}
+            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=headers), send)
             response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
@@ -138,10 +143,6 @@ class HTTPClient:
             detail = self.redact(str(error)) or type(error).__name__
             raise APIConnectionError(f"{self.vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
-
-    def unsigned_request(self, url: str, content: bytes) -> httpx.Request:
-        """A request without credentials: of the provider's headers it has those that change what the model does."""
-        return httpx.Request("POST", parsed_url(url), content=content, headers={**_HEADERS, **self.sent_headers(url)})
 
     def sent_headers(self, url: str) -> dict[str, str]:
         """The provider's headers that change what the model does; nothing is signed."""
@@ -152,10 +153,11 @@ class HTTPClient:
     def _send(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         timeout_seconds = begin()
         timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
-        with _Deadline(self._watch, time.monotonic() + timeout_seconds, cancellation) as deadline:
-            extensions = {**(self.extensions or {}), "timeout": timeout.as_dict(), "trace": deadline.trace}
+        ends_at = time.monotonic() + timeout_seconds
+        failure: httpx.TransportError | None = None
+        with self._watch.limit(ends_at, cancellation) as trace:
+            extensions = {**(self.extensions or {}), "timeout": timeout.as_dict(), "trace": trace}
             request = httpx.Request("POST", parsed_url(url), headers=_HEADERS, content=content, extensions=extensions)
-            failure: httpx.TransportError | None = None
             try:
                 # A new one for each request: an open connection would evade what refuses new ones.
                 with self._new_transport(verify=trusted_certificates()) as transport:
@@ -166,7 +168,7 @@ class HTTPClient:
             except httpx.TransportError as error:
                 failure = error
             # A body without a length ends where its connection does, without an error.
-            if deadline.is_over or isinstance(failure, httpx.TimeoutException):
+            if time.monotonic() >= ends_at or isinstance(failure, httpx.TimeoutException):
                 raise APIConnectionError(f"{self.vendor} did not answer within {timeout_seconds:.3g} s") from failure
             if failure is not None:
                 raise failure
@@ -206,73 +208,51 @@ class _ProxiedTransport(httpx.Client):
         return self.send(request, auth=httpx.Auth(), stream=True)
 
 
-class _Deadline:
-    """Ends a request when its time is over, at any step; httpx has a limit for each step, such as one read."""
-
-    def __init__(self, watch: _Watch, ends_at: float, cancellation: Cancellation) -> None:
-        self.is_over = False
-        self.ends_at = ends_at
-        self._watch = watch
-        self._cancellation = cancellation
-        self._handle: socket.socket | None = None
-
-    def __enter__(self) -> Self:
-        self._watch.add(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._watch.remove(self)
-        self._cancellation.use(None)
-        if self._handle is not None:
-            self._handle.close()
-
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take the connection once it is there (https://www.encode.io/httpcore/extensions/#trace)."""
-        if event.endswith("connect_tcp.complete"):
-            # TLS takes the connection away from its socket object; a second one ends it all the same.
-            self._handle = info["return_value"].get_extra_info("socket").dup()
-            self._cancellation.use(self._handle)
-
-    def end(self) -> None:
-        """End the request."""
-        self.is_over = True
-        self._cancellation.shut_down()
-
-
 class _Watch:
-    """Ends what has passed its deadline, in one thread: to start one for each request takes a tenth of its time."""
+    """Ends requests when their time is over, at any step: httpx has a limit for each step, such as one read.
+
+    It looks at all of them in one thread: to start one for each request takes a tenth of its time.
+    """
 
     def __init__(self) -> None:
-        self._deadlines: set[_Deadline] = set()
-        self._changed = threading.Condition()
-        self._wakes_at = math.inf
+        self._in_flight: list[tuple[float, Cancellation]] = []
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def add(self, deadline: _Deadline) -> None:
-        """Watch the deadline of a request that is about to be sent."""
-        with self._changed:
-            self._deadlines.add(deadline)
+    @contextmanager
+    def limit(self, ends_at: float, cancellation: Cancellation) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+        """End a request at a time of the monotonic clock; yields the function that httpx has to `trace` it by."""
+        request = (ends_at, cancellation)
+        with self._lock:
+            self._in_flight.append(request)
             # A process that was forked has no thread but the one that forked it.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-            elif deadline.ends_at < self._wakes_at:
-                self._changed.notify()
+        with ExitStack() as connections:
 
-    def remove(self, deadline: _Deadline) -> None:
-        """Forget the deadline of a request that has its reply."""
-        with self._changed:
-            self._deadlines.discard(deadline)
-            if not self._deadlines:
-                # No thread stays behind when nothing is in flight.
-                self._changed.notify()
+            def trace(event: str, info: Mapping[str, Any]) -> None:
+                # https://www.encode.io/httpcore/extensions/#trace
+                if event.endswith("connect_tcp.complete"):
+                    # TLS takes the connection away from its socket object; a second one ends it all the same.
+                    connection = info["return_value"].get_extra_info("socket").dup()
+                    cancellation.use(connections.enter_context(connection))
+
+            try:
+                yield trace
+            finally:
+                cancellation.use(None)
+                with self._lock:
+                    self._in_flight.remove(request)
 
     def _run(self) -> None:
-        with self._changed:
-            while self._deadlines:
-                self._wakes_at = min(deadline.ends_at for deadline in self._deadlines)
-                self._changed.wait(self._wakes_at - time.monotonic())
-                for deadline in [each for each in self._deadlines if each.ends_at <= time.monotonic()]:
-                    self._deadlines.remove(deadline)
-                    deadline.end()
-            self._thread = None
+        while True:
+            with self._lock:
+                if not self._in_flight:
+                    # No thread stays behind when nothing is in flight.
+                    self._thread = None
+                    return
+                for ends_at, cancellation in self._in_flight:
+                    if time.monotonic() >= ends_at:
+                        cancellation.shut_down()
+            time.sleep(_LOOK_SECONDS)

@@ -116,11 +116,15 @@ _BAD_KEY_CODES: Final = (
 
 
 class ErrorContext(NamedTuple):
-    """What an error says about the request that failed: its target is `the model 'm' and the base URL https://...`."""
+    """What an error says about the request that failed: its target is `the model 'm' and the base URL https://...`.
+
+    `redact` removes the key from a text of the API, and shortens it.
+    """
 
     vendor: str
     key_variable: str
     target: str
+    redact: Callable[[str], str]
 
 
 class _ErrorKind(NamedTuple):
@@ -175,9 +179,9 @@ _KINDS: Final = (
 )
 
 
-def error_from_reply(reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
-    """Make the error for a reply; `redact` removes the key from a text of the API, and shortens it."""
-    body = parse_error_body(reply)
+def error_from_reply(reply: httpx.Response, context: ErrorContext) -> APIStatusError:
+    """Make the error for a reply."""
+    body, redact = parse_error_body(reply), context.redact
     kind = next(kind for kind in _KINDS if not kind.signs.isdisjoint((reply.status_code, *body.codes)))
     message = redact(body.message)
     code = next((code for code in body.codes if code != NO_QUOTA_CODE), None)

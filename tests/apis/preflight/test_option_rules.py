@@ -29,6 +29,7 @@ RESPONSES = OpenAIResponsesProvider(model="m")
 AZURE = AzureProvider()
 ANTHROPIC = AnthropicProvider(model="m")
 GEMINI = GeminiProvider(model="m")
+BEDROCK = BedrockProvider(model="m")
 HI = ChatMessage("user", "hi", number=1)
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
@@ -187,10 +188,13 @@ def test_tool_names(provider: ChatProvider, name: str, allowed: str) -> None:
     ]
 
 
-def test_two_tools_of_one_name() -> None:
-    assert findings_of(ANTHROPIC, tools=[tool("a"), tool("b"), tool("a")]) == [
-        ("tool-name-twice", ("tools", 2), "Anthropic refuses a second tool 'a'; rename one of them")
+@pytest.mark.parametrize("provider", [ANTHROPIC, BEDROCK, GEMINI], ids=lambda provider: provider.vendor)
+def test_two_tools_of_one_name(provider: ChatProvider) -> None:
+    assert findings_of(provider, tools=[tool("a"), tool("b"), tool("a")]) == [
+        ("tool-name-twice", ("tools", 2), f"{provider.vendor} refuses a second tool 'a'; rename one of them")
     ]
+    # OpenAI takes them.
+    assert findings_of(OPENAI, tools=[tool("a"), tool("a")]) == []
 
 
 def test_the_names_of_custom_tools_and_of_formats_count_too() -> None:

@@ -35,13 +35,10 @@ class RecordingInterceptor:
     sent: list[httpx.Request] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
 
-    def handle(self, request: httpx.Request) -> httpx.Response | None:
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:  # noqa: ARG002
         self.sent.append(request)
         self.libraries.append(sending_library())
         return self.answer(request)
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        return self.handle(request)
 
     @property
     def targets(self) -> list[str]:

@@ -17,6 +17,7 @@ from aiohttp import web
 from pytest_chatprompt.capture.clients.aiohttp_connector import _ReplyTransport
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.clients.wire import RawReply
+from pytest_chatprompt.errors import CaptureError
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 
@@ -152,8 +153,8 @@ def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
 
     async def close_early() -> tuple[bytes, int]:
         protocol = Protocol()
-        reply = RawReply(httpx.Response(200, text="Hi"), "GET")
-        transport = _ReplyTransport(aiohttp, protocol, reply, expects=None)
+        reply = RawReply(httpx.Response(200, text="Hi"), "GET", CaptureError)
+        transport = _ReplyTransport(protocol, reply, expects=None)
         transport.writelines([b"GET /", b" HTTP/1.1"])
         transport.is_written.set()
         transport.abort()

@@ -135,10 +135,8 @@ from pytest_chatprompt.capture.clients.interception import intercept_clients
 
 names = {"httpcore2", "urllib3", "aiohttp", "httpx2", "requests"}
 class Interceptor:
-    def handle(self, request):
+    async def handle(self, request, *, is_async):
         return httpx.Response(200, text=f"taken from {request.url.path}")
-    async def handle_async(self, request):
-        return self.handle(request)
 
 assert not names & set(sys.modules), names & set(sys.modules)
 with intercept_clients(Interceptor()):
@@ -336,10 +334,10 @@ def test_two_event_loops_in_two_threads() -> None:
     barrier = threading.Barrier(2, timeout=60)
 
     class Meeting(RecordingInterceptor):
-        async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
+        async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
             # Each waits until the other is here too.
             await asyncio.to_thread(barrier.wait)
-            return await super().handle_async(request)
+            return await super().handle(request, is_async=is_async)
 
     texts: list[str] = []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 
 import httpx
 import pytest
 
 from pytest_chatprompt.capture.clients.wire import RawReply
+from pytest_chatprompt.errors import CaptureError
 
 
 class SyncParts(httpx.SyncByteStream):
@@ -27,7 +28,7 @@ class AsyncParts(httpx.AsyncByteStream):
         yield b"Hello"
 
 
-async def collect(parts: AsyncIterator[bytes]) -> list[bytes]:
+async def collect(parts: AsyncIterable[bytes]) -> list[bytes]:
     return [part async for part in parts]
 
 
@@ -72,7 +73,7 @@ async def collect(parts: AsyncIterator[bytes]) -> list[bytes]:
     ],
 )
 def test_a_reply_as_http1(response: httpx.Response, method: str, expected: list[bytes]) -> None:
-    reply = RawReply(response, method)
+    reply = RawReply(response, method, CaptureError)
     assert list(filter(None, reply.framed())) == expected
     if reply.body is None:
         assert list(filter(None, asyncio.run(collect(reply.async_framed())))) == expected
@@ -80,14 +81,14 @@ def test_a_reply_as_http1(response: httpx.Response, method: str, expected: list[
 
 def test_a_sync_stream_is_given_to_async_clients_too() -> None:
     stream = SyncParts()
-    reply = RawReply(httpx.Response(200, stream=stream), "GET")
-    assert asyncio.run(collect(reply.async_chunks())) == [b"Hello", b"", b" there"]
+    reply = RawReply(httpx.Response(200, stream=stream), "GET", CaptureError)
+    assert asyncio.run(collect(reply)) == [b"Hello", b"", b" there"]
     asyncio.run(reply.aclose())
     assert stream.is_closed
 
 
 def test_an_async_stream_is_not_given_to_sync_clients() -> None:
-    reply = RawReply(httpx.Response(200, stream=AsyncParts()), "GET")
+    reply = RawReply(httpx.Response(200, stream=AsyncParts()), "GET", CaptureError)
     with pytest.raises(TypeError, match="cannot be answered with an async stream"):
-        list(reply.chunks())
+        list(reply)
     reply.close()

@@ -27,10 +27,7 @@ FRAMED = {"accept-encoding": "br, zstd", "connection": "close", "authorization":
 class _Refusing:
     """An interceptor that no request of these tests may come to."""
 
-    def handle(self, request: httpx.Request) -> httpx.Response:
-        raise AssertionError(request.url)
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response:
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response:  # noqa: ARG002
         raise AssertionError(request.url)
 
 

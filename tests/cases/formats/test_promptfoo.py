@@ -112,6 +112,14 @@ def test_a_test_that_is_inserted_renames_no_other_that_has_a_description(tmp_pat
         ("openai:o3", "openai:o3"),
         ("openai:chat:ft:gpt-4o:org::id", "openai:ft:gpt-4o:org::id"),
         ("openai:responses:gpt-5", "openai_responses:gpt-5"),
+        # Of a model without an API promptfoo takes Responses where it is new, or has no other.
+        ("openai:gpt-5.5", "openai:gpt-5.5"),
+        ("openai:gpt-35-turbo", "openai:gpt-35-turbo"),
+        ("openai:gpt-5.6", "openai_responses:gpt-5.6"),
+        ("openai:gpt-5.10-mini", "openai_responses:gpt-5.10-mini"),
+        ("openai:gpt-6-astra", "openai_responses:gpt-6-astra"),
+        ("openai:gpt-5-pro", "openai_responses:gpt-5-pro"),
+        ("openai:o3-pro-2025-06-10", "openai_responses:o3-pro-2025-06-10"),
         ("anthropic:claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"),
         ("anthropic:messages:claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"),
         ("google:gemini-2.5-pro", "gemini:gemini-2.5-pro"),
@@ -168,19 +176,16 @@ providers:
       response_format: {type: json_object}
       tool_choice: auto
       tools: file://tools.json
-      reasonin_effort: high
+      store: true
       cost: 1
 """
-    with pytest.raises(EvalFileError) as caught:
-        load(tmp_path, config, [])
-    assert str(caught.value) == (
-        "promptfooconfig.yaml:14:7: unknown key 'reasonin_effort' of a provider's config; did you mean 'reasoning_effort'?"
-    )
     warnings: list[str] = []
-    (loaded,) = load(
-        tmp_path, config.replace("      reasonin_effort: high\n", "").replace("reasoning:", "reasoning:"), warnings
-    )
-    assert warnings == ["promptfooconfig.yaml:14:7: 'cost' of a provider's config has no effect here"]
+    (loaded,) = load(tmp_path, config, warnings)
+    # Each vendor has keys of its own, some of which look like others.
+    assert warnings == [
+        "promptfooconfig.yaml:14:7: 'store' of a provider's config has no effect here",
+        "promptfooconfig.yaml:15:7: 'cost' of a provider's config has no effect here",
+    ]
     case = loaded.render()
     assert case.settings == {
         "openai_responses:gpt-x": {
@@ -193,6 +198,23 @@ providers:
     assert (case.tools, case.tool_choice, case.response_format) == ("tools.json", "auto", {"type": "json_object"})
 
 
+def test_the_instructions_of_a_responses_provider_are_a_system_message(tmp_path: Path) -> None:
+    config = """
+prompts: [Hi]
+providers:
+  - {id: openai:responses:gpt-x, config: {instructions: Be kind.}}
+  - {id: openai:chat:gpt-x, config: {instructions: Be kind.}}
+"""
+    warnings: list[str] = []
+    first, second = (each.render() for each in load(tmp_path, config, warnings))
+    assert (first.provider, conversation(first)) == (
+        "openai_responses:gpt-x",
+        [("system", "Be kind."), ("user", "Hi")],
+    )
+    assert (second.provider, conversation(second)) == ("openai:gpt-x", "Hi")
+    assert warnings == ["promptfooconfig.yaml:5:38: 'instructions' of a provider's config has no effect here"]
+
+
 def test_providers_with_tools_of_their_own_get_cases_of_their_own(tmp_path: Path) -> None:
     config = """
 prompts: [Hi]
@@ -200,12 +222,20 @@ providers:
   - {id: openai:gpt-x, config: {tools: [{type: function, name: f, parameters: {type: object}}]}}
   - {id: anthropic:claude-x, config: {tools: [{name: f, input_schema: {type: object}}]}}
   - {id: openai:gpt-y, config: {tools: []}}
+  - {id: anthropic:claude-y, config: {tools: [{type: web_search_20250305, name: web_search}, file://f.json]}}
+  - {id: openai:gpt-z, config: {tools: [file://f.json]}}
 """
-    cases = [each.render() for each in load(tmp_path, config)]
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+    cases = [each.render() for each in load(tmp_path, config, f_json=json.dumps(tool))]
+    own = {"type": "raw", "anthropic": {"type": "web_search_20250305", "name": "web_search"}}
     assert [(each.id, each.provider, each.tools) for each in cases] == [
-        ("test-1 (openai:gpt-x, anthropic:claude-x)", ("openai:gpt-x", "anthropic:claude-x"), (tool,)),
+        (
+            "test-1 (openai:gpt-x, anthropic:claude-x, openai:gpt-z)",
+            ("openai:gpt-x", "anthropic:claude-x", "openai:gpt-z"),
+            (tool,),
+        ),
         ("test-1 (openai:gpt-y)", "openai:gpt-y", ()),
+        ("test-1 (anthropic:claude-y)", "anthropic:claude-y", (own, tool)),
     ]
 
 
@@ -318,6 +348,24 @@ def test_a_text_that_ends_with_its_file_ends_with_a_line_break_as_in_js_yaml(tmp
     ]
 
 
+@pytest.mark.parametrize("text", ["a\n\nb", "a\n  b", "{{ x }}", "a\nuser: b"])
+def test_a_text_that_promptfoo_rewrites_for_anthropic_is_sent_as_it_is_written(tmp_path: Path, text: str) -> None:
+    config = {
+        "prompts": ["a\nb: c", text],
+        "providers": ["openai:gpt-x", "anthropic:claude-x"],
+        "tests": [{"vars": {"x": "a \nb"}}],
+    }
+    warnings: list[str] = []
+    _, loaded = load(tmp_path, json.dumps(config), warnings)
+    assert conversation(loaded.render()) == text.replace("{{ x }}", "a \nb")
+    assert warnings == [
+        "promptfooconfig.yaml:1:25: promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role; "
+        "here it is sent as it is written"
+    ]
+    config["providers"] = ["openai:gpt-x"]
+    load(tmp_path, json.dumps(config))
+
+
 def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     parts = [
@@ -328,7 +376,7 @@ def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
         {"type": "image", "source": {"type": "url", "url": "https://images.example/b.png"}},
     ]
     messages = [
-        {"role": "user", "content": parts},
+        {"type": "message", "role": "user", "content": parts},
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "1", "content": "{{ q }}"},
         {"role": "assistant", "tool_calls": [call]},
@@ -417,6 +465,20 @@ tests:
     ]
 
 
+def test_the_variables_of_a_test_stand_in_files(tmp_path: Path) -> None:
+    config = (
+        HEAD
+        + """
+prompts: ["{{ a }} {{ b }} {{ c }}"]
+defaultTest: {vars: {a: d, b: d, c: d}}
+tests: [{vars: one.yaml}, {vars: [one.yaml, ./two.yaml]}, {vars: "t*o.yaml"}, file://more/tests.yaml]
+"""
+    )
+    files: dict[str, str | bytes] = {"one_yaml": "a: 1.0", "two_yaml": "{b: yes, c: file://c.txt}", "c_txt": "text"}
+    texts = sent(tmp_path, config, **files, more__tests_yaml="vars: c.yaml", more__c_yaml="c: more")
+    assert texts == ["1 d d", "1 yes text", "d yes text", "d d more"]
+
+
 def test_tests_stand_in_files(tmp_path: Path) -> None:
     config = (
         HEAD + "prompts: ['q {{ q }}']\ntests: [file://t.csv, t.jsonl, 'file://more/*.yaml', {path: file://t.json}]"
@@ -492,6 +554,14 @@ def test_a_cell_may_be_a_check(tmp_path: Path) -> None:
         ("not-contains", {"value": "x: y"}),
         ("max_cost_usd", {"value": 0.5}),
         ("max_latency_seconds", {"value": 0.00075}),
+    ]
+
+
+def test_a_problem_of_what_a_row_puts_into_a_text_names_the_row(tmp_path: Path) -> None:
+    config = HEAD + "prompts: ['{{ a }}']\ntests: t.csv"
+    assert problems(tmp_path, config, t_csv="a\nx\n{{ b | title }}\n") == [
+        "promptfooconfig.yaml:2:11: this text has 'b | title': only default, dump, join, length, lower, safe, trim, upper "
+        "are translated, as filters (row at t.csv:3:1)"
     ]
 
 
@@ -692,6 +762,7 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: ['file://none/*.txt']", "2:11: no file matches none/*.txt", id="no-such-files"),
         pytest.param("prompts: [file://p.py:make]", "2:11: p.py:make is no file with data; write what comes of it into a file, and name that", id="a-prompt-by-code"),
         pytest.param("prompts: ['exec:make a']", "2:11: exec:make a is no file with data; write what comes of it into a file, and name that", id="a-prompt-by-a-command"),
+        pytest.param("prompts: ['langfuse://greet@production:chat']", "2:11: langfuse://greet@production:chat is no file with data; write what comes of it into a file, and name that", id="a-prompt-elsewhere"),
         pytest.param("prompts: [file://a.csv]", "2:11: a.csv: prompts are read from .txt, .md, .j2, .json, .jsonl, .yaml, .yml", id="prompts-in-csv"),
         pytest.param("prompts: [file://empty.txt]", "2:11: there are no prompts in empty.txt", id="an-empty-file"),
         pytest.param("prompts: [file://refers.json]", "2:11: refers.json names other files; write what they have into it", id="a-file-in-a-file"),
@@ -705,7 +776,18 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: [a]\ntests: [{vars: {a: 2024-01-01}}]", "3:20: 2024-01-01 is a date, which promptfoo loses; put it in quotes", id="a-date"),
         pytest.param("prompts: [a]\ntests: [{vars: {a: '{{ env.PF_NONE }}'}}]", "3:20: the environment variable PF_NONE is not set; set it, or give the file env: {PF_NONE: ...}", id="no-such-environment"),
         pytest.param("prompts: [a]\ntests: [{vars: {a: '{{ b }}', b: }}]", "3:16: promptfoo garbles {{ b }} in 'a'; write out what is meant", id="null-in-a-variable"),
-        pytest.param("prompts: [a]\ntests: [{vars: a.yaml}]", "3:16: 'vars' must be a mapping of variables to their values", id="vars-in-a-file"),
+        pytest.param("prompts: [a]\ntests: [{vars: [{a: b}]}]", "3:17: 'vars' must be a mapping, or name YAML files, without file://", id="odd-vars"),
+        pytest.param("prompts: [a]\ndefaultTest: {vars: {b: c}}\ntests: [{vars: file://n.yaml}]", "4:16: 'vars' must be a mapping, or name YAML files, without file://", id="vars-with-a-scheme"),
+        pytest.param("prompts: [a]\ntests: [{vars: none.yaml}]", "3:16: file none.yaml not found; tried none.yaml", id="no-vars"),
+        pytest.param("prompts: [a]\ntests: [{vars: n.yaml}]", "3:16: n.yaml must be a mapping, but is the number 1e+300", id="a-file-without-vars"),
+        pytest.param("prompts: [a]\ntests: [{vars: twice*.yaml}]", "3:16: the variable 'a' is in several of these files; leave it in one", id="vars-twice"),
+        pytest.param("prompts: [a]\ndefaultTest: {vars: n.yaml}\ntests: [{vars: {a: b}}]", "3:21: 'vars' must be a mapping, but is 'n.yaml'", id="vars-of-the-default-test-in-a-file"),
+        pytest.param("prompts: [a]\ndefaultTest: {vars: n.yaml}", "3:21: 'vars' must be a mapping, but is 'n.yaml'", id="vars-of-the-default-test-alone-in-a-file"),
+        pytest.param("prompts: [a]\ntests: nested.yaml", "3:8: a test must be a mapping, but is 'file://m.yaml' (row at nested.yaml:2:3)", id="a-test-that-names-another-file"),
+        pytest.param("prompts: [a]\ntests: [{options: file://o.yaml}]", "3:19: the options of a test must be a mapping, but is 'file://o.yaml'", id="options-in-a-file"),
+        pytest.param("prompts: [a]\nscenarios: [{config: file://c.yaml, tests: [{}]}]", "3:22: a test must be a mapping, but is 'file://c.yaml'", id="data-of-a-scenario-in-a-file"),
+        pytest.param("prompts: [a]\nscenarios: [{confi: [], tests: [{}]}]", "3:14: unknown key 'confi' of a scenario; did you mean 'config'?", id="a-near-miss-in-a-scenario"),
+        pytest.param("prompts: [a]\nenv: file://.env", "3:6: 'env' must be a mapping, but is 'file://.env'", id="an-environment-in-a-file"),
         pytest.param("prompts: [a]\ntests: [{asert: []}]", "3:10: unknown key 'asert' of a test; did you mean 'assert'?", id="a-near-miss"),
         pytest.param("prompts: [a]\ntests: [{assert: [{type: contians}]}]", "3:26: unknown assert type 'contians'; did you mean 'contains'?", id="a-near-miss-of-a-type"),
         pytest.param("prompts: [a]\ntests: [{assert: [{type: xyzzy}]}]", "3:26: unknown assert type 'xyzzy'; promptfoo has no such type", id="no-such-type"),
@@ -735,6 +817,9 @@ def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: s
         "quote_csv": 'a\n"b',
         "wrong_yaml": "a: ]",
         "n_yaml": "1e300",
+        "nested_yaml": "- vars: {a: b}\n- file://m.yaml",
+        "twice1_yaml": "a: 1",
+        "twice2_yaml": "a: 2",
     }
     (found,) = problems(tmp_path, HEAD + config, **files)
     assert found.startswith(f"promptfooconfig.yaml:{message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_chatprompt import AgentError, CLIProvider, ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
-from tests.providers.agents.fake_agents import agent_command
+from tests.providers.agents.fake_agents import agent_command, write_executable
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -164,3 +165,17 @@ def test_cwd_and_env_apply_to_the_command(tmp_path: Path) -> None:
         agent_command("print(json.dumps([os.getcwd(), os.environ['A']]))"), cwd=str(tmp_path), env={"A": "1"}
     )
     assert json.loads(provider.send(PLAIN).text) == [str(tmp_path), "1"]
+
+
+def test_a_relative_path_counts_from_where_pytest_runs_and_from_cwd_if_that_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, answer in ((tmp_path, "here"), (tmp_path / "agents", "in cwd")):
+        folder.mkdir(exist_ok=True)
+        write_executable(folder, "agent", f"print({answer!r}, end='')")
+    assert CLIProvider(["./agent"], healthcheck=["./agent"]).send(PLAIN).text == "here"
+    assert CLIProvider(["./agent"], cwd="agents").send(PLAIN).text == "in cwd"
+    problem = f"executable '{tmp_path}/bin/agent' not found; install it, or pass another command to CLIProvider"
+    with pytest.raises(AgentError, match=f"^{re.escape(problem)}$"):
+        CLIProvider(["bin/agent"]).send(PLAIN)

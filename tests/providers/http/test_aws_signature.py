@@ -35,7 +35,7 @@ def no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def signer() -> AWSSigner:
-    return AWSSigner("Amazon Bedrock", "bedrock", WITHOUT)
+    return AWSSigner("Amazon Bedrock", WITHOUT)
 
 
 def request(content: bytes = b'{"a":1}', url: str = URL) -> httpx.Request:

@@ -21,7 +21,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 
-CONTEXT = ErrorContext("Vendor", "VENDOR_API_KEY", "the model 'm'")
+CONTEXT = ErrorContext("Vendor", "VENDOR_API_KEY", "the model 'm'", str)
 CHECK_KEY = "Check the key: the environment variable VENDOR_API_KEY, or api_key."
 REJECTED = "The API rejected the request: look in the case's snapshot at what is sent to the model 'm'."
 LATER = "The API has a fault or is overloaded: run again later."
@@ -69,7 +69,7 @@ def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
     reason = "Overloaded" if status == 529 else httpx.codes.get_reason_phrase(status)
     extensions = {"reason_phrase": reason.encode()}
     reply = httpx.Response(status, headers=fields, content=text.encode(), extensions=extensions)
-    return error_from_reply(reply, CONTEXT, str)
+    return error_from_reply(reply, CONTEXT)
 
 
 @pytest.mark.parametrize(
