@@ -37,7 +37,7 @@ from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, PositiveNumber, check_settings
 from pytest_chatprompt.providers.context import Cancellation, current_context
-from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
 from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
@@ -169,7 +169,7 @@ class ChatProvider(VendorAPI):
         self._minute_limits = MinuteLimits(settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._base_url = base_url
         self._api_key = settings.get("api_key")
-        self._http = HTTPClient(self.vendor, self.authorize, self._redact, type(self))
+        self._http = HTTPClient(self.vendor, self.authorize, self._redact, {PROVIDER_EXTENSION: type(self)})
 
     def variant(
         self, settings: Mapping[str, Any], *, api_key: str | None, endpoint: str | None, api_version: str | None
@@ -185,7 +185,7 @@ class ChatProvider(VendorAPI):
             variant._use_endpoint(endpoint)
         if api_key is not None:
             variant._api_key = api_key
-        variant._http = HTTPClient(variant.vendor, variant.authorize, variant._redact, type(variant))
+        variant._http = HTTPClient(variant.vendor, variant.authorize, variant._redact, self._http.extensions)
         return variant
 
     def _use_api_version(self, api_version: str) -> None:
@@ -206,7 +206,7 @@ class ChatProvider(VendorAPI):
     @property
     def redacted_base_url(self) -> str:
         """The base URL without the user name and password that it may contain."""
-        return str(httpx.URL(self.base_url).copy_with(userinfo=b""))
+        return str(parsed_url(self.base_url).copy_with(userinfo=b""))
 
     @property
     def target(self) -> str:

@@ -84,15 +84,17 @@ class ResentRequest:
     request: httpx.Request
     redactor: Redactor
 
+    def __post_init__(self) -> None:
+        headers = {name: value for name, value in self.request.headers.items() if name not in _OF_CLIENT}
+        self._http = HTTPClient(self.request.url.host, lambda _: headers, self.redactor.redact)
+
     def send(self, _: ProviderRequest) -> ProviderResponse:
         """Send the request."""
         # Few runs send one.
         from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply  # noqa: PLC0415
 
-        url, redact = self.request.url, self.redactor.redact
-        headers = {name: value for name, value in self.request.headers.items() if name not in _OF_CLIENT}
-        client, cancellation = HTTPClient(url.host, lambda _: headers, redact), current_context().cancellation
-        cancellation = cancellation or Cancellation()
+        url, client, redact = self.request.url, self._http, self.redactor.redact
+        cancellation = current_context().cancellation or Cancellation()
 
         def send_once() -> None:
             reply = client.post(str(url), self.request.content, lambda: DEFAULT_TIMEOUT_SECONDS, cancellation)

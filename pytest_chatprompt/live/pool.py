@@ -49,7 +49,7 @@ class RequestFuture(Future[T]):
 
     def abandon(self) -> None:
         """Give up the result: a job that waits does not start, and the requests of one that runs end."""
-        if not self.cancel():
+        if not (self.done() or self.cancel()):
             self.cancellation.cancel()
 
     def end_unsent(self) -> None:

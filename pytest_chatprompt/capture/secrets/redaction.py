@@ -227,7 +227,7 @@ class Redactor:
 
     def add_key(self, key: str, what: str) -> None:
         """Learn the key of a provider, under any name of its variable and its header."""
-        self._add(secrets_of_variable("API_KEY", key), what)
+        self._add(() if key in self._secrets else secrets_of_variable("API_KEY", key), what)
 
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request."""

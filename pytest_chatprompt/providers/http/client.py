@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final
+from urllib.request import getproxies
 
 import httpx
 
@@ -70,8 +71,9 @@ PROVIDER_EXTENSION: Final = "chatprompt_provider"
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 # How often what is in flight is looked at.
 _LOOK_SECONDS: Final = 0.02
+_OF_HTTPX: Final = {"Accept": "*/*", "Connection": "keep-alive", "User-Agent": f"python-httpx/{httpx.__version__}"}
 # Brotli and Zstandard, which httpx would add if they are installed, have no way to bound what comes out.
-_HEADERS: Final = {"content-type": "application/json", "accept-encoding": "gzip, deflate"}
+_HEADERS: Final = {**_OF_HTTPX, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
 
 
 @lru_cache(maxsize=256)
@@ -106,17 +108,19 @@ class HTTPClient:
     """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
     `authorize` gives the headers with the key or the signature of each request, `redact` removes the key from a text of
-    the network, and `eval_api` answers as the class of the `provider` says.
+    the network, and `extensions` go with each request, such as the class of the provider, as which `eval_api` answers.
     """
 
     vendor: str
     authorize: Callable[[httpx.Request], Mapping[str, str]]
     redact: Callable[[str], str]
-    provider: type | None = None
+    extensions: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         self.shared_pause = SharedPause()
         self._watch = _Watch()
+        # The environment is looked through when the clients of vendors' SDKs are made, too.
+        self._new_transport = _ProxiedTransport if getproxies() else httpx.HTTPTransport
 
     def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply, of any status.
@@ -152,13 +156,15 @@ class HTTPClient:
         ends_at = time.monotonic() + timeout_seconds
         failure: httpx.TransportError | None = None
         with self._watch.limit(ends_at, cancellation) as trace:
-            extensions = {"trace": trace, **({PROVIDER_EXTENSION: self.provider} if self.provider else {})}
+            extensions = {**(self.extensions or {}), "timeout": timeout.as_dict(), "trace": trace}
+            request = httpx.Request("POST", parsed_url(url), headers=_HEADERS, content=content, extensions=extensions)
             try:
-                with (
-                    _new_client(self._add_credentials, timeout) as client,
-                    client.stream("POST", url, content=content, extensions=extensions) as reply,
-                ):
-                    body = self._read_body(reply)
+                # A new one for each request: an open connection would evade what refuses new ones.
+                with self._new_transport(verify=trusted_certificates()) as transport:
+                    # At the last moment, so that no local variable of a traceback contains the key.
+                    request.headers.update(self.authorize(request))
+                    reply = transport.handle_request(request)
+                    body = self._read_body(reply, request.url.host)
             except httpx.TransportError as error:
                 failure = error
             # A body without a length ends where its connection does, without an error.
@@ -169,36 +175,37 @@ class HTTPClient:
         # The bytes are decoded already: with this header httpx would decode them again.
         headers = [(name, value) for name, value in reply.headers.multi_items() if name != "content-encoding"]
         return httpx.Response(
-            reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=reply.request
+            reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=request
         )
 
-    def _add_credentials(self, request: httpx.Request) -> httpx.Request:
-        # At the last moment, so that no local variable of a traceback contains the key.
-        request.headers.update(self.authorize(request))
-        return request
-
-    def _read_body(self, reply: httpx.Response) -> bytes:
+    def _read_body(self, reply: httpx.Response, host: str) -> bytes:
         """Read the body of a reply that streams, and decompress no more of it than may be kept."""
         body = bytearray()
         for chunk in reply.iter_bytes():
             body += chunk
             if len(body) > MAX_REPLY_BYTES:
                 raise UnreadableReplyError(
-                    f"{self.vendor} at {reply.request.url.host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
+                    f"{self.vendor} at {host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
                     "MiB, which is too long to be read; something other than the API may answer there",
                     status=reply.status_code,
                 )
         return bytes(body)
 
 
-def _new_client(auth: Callable[[httpx.Request], httpx.Request], timeout: httpx.Timeout) -> httpx.Client:
-    """A client for one request: an open connection would evade what refuses new ones."""
-    new_client = partial(httpx.Client, verify=trusted_certificates(), headers=_HEADERS, auth=auth, timeout=timeout)
-    try:
-        return new_client()
-    except KeyError:
-        # httpx looks through the environment, from which pytest removes a variable at the end of each test.
-        return new_client()
+class _ProxiedTransport(httpx.Client):
+    """Sends through the proxy that httpx chooses by the environment, which only its client does, in twice the time."""
+
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        try:
+            super().__init__(verify=verify)
+        except KeyError:
+            # httpx looks through the environment, from which pytest removes a variable at the end of each test.
+            super().__init__(verify=verify)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, as a transport does."""
+        # The user name in a URL is not for the API.
+        return self.send(request, auth=httpx.Auth(), stream=True)
 
 
 class _Watch:

@@ -17,9 +17,10 @@ _REPEAT: Final = 5
 _REPEAT_LATENCY_SECONDS: Final = 0.2
 
 
-def _live(concurrency: int, latency_seconds: float) -> Side:
+def _live(concurrency: int, latency_seconds: float, *more: str) -> Side:
     """A live run with so many requests in flight."""
-    return with_plugin("--chatprompt-live", f"--chatprompt-concurrency={concurrency}", latency_seconds=latency_seconds)
+    arguments = ("--chatprompt-live", f"--chatprompt-concurrency={concurrency}", *more)
+    return with_plugin(*arguments, latency_seconds=latency_seconds)
 
 
 def _collecting_and_waiting(requests: int, concurrency: int, latency_seconds: float) -> Waiting:
@@ -50,12 +51,13 @@ class _Repeats(Side):
 
 
 def _commit_and_change(folder: Path) -> None:
-    """Commit a project to the branch `main`, and change what each of its cases sends."""
+    """Commit a project to the branch `main`, change what each of its cases sends, and let its answers be graded."""
     author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     for arguments in (("init", "-q", "-b", "main"), ("add", "--all"), (*author, "commit", "-q", "-m", "all")):
         subprocess.run(("git", "-C", str(folder), *arguments), check=True)
     for file in folder.rglob("*.eval.yaml"):
-        file.write_text(file.read_text(encoding="utf-8").replace("question", "demand"), encoding="utf-8")
+        text = file.read_text(encoding="utf-8").replace("question", "demand")
+        file.write_text(f"checks: [{{type: contains, value: good}}]\n{text}", encoding="utf-8")
 
 
 ROWS: Final = [
@@ -117,8 +119,7 @@ ROWS: Final = [
         "1,000 cases in two versions 5 times of 200 ms at N=64, against collecting and waiting (seconds)",
         Project(1_000, goes_live=True),
         replace(
-            _live(64, _REPEAT_LATENCY_SECONDS),
-            arguments=("--chatprompt-live", "--chatprompt-ab=main", "--chatprompt-concurrency=64"),
+            _live(64, _REPEAT_LATENCY_SECONDS, "--chatprompt-ab=main", f"--chatprompt-repeat={_REPEAT}"),
             alter=_commit_and_change,
         ),
         _collecting_and_waiting(1_000 * 2 * _REPEAT, 64, _REPEAT_LATENCY_SECONDS),

@@ -98,7 +98,8 @@ BY_VARIABLE: dict[str, Callable[[socket.socket, str], object]] = {
     "httpx2": lambda _, url: httpx2.get(url),
     "requests": lambda _, url: requests.get(url),
     "aiohttp": lambda _, url: asyncio.run(with_aiohttp(url)),
-    "urllib.request": lambda _, url: urllib.request.urlopen(url),
+    # `urlopen` would keep the proxy for all tests that follow.
+    "urllib.request": lambda _, url: urllib.request.build_opener().open(url),
     "boto3": with_boto3,
     "openai": lambda _, url: openai.OpenAI(api_key="k", base_url=url, max_retries=0).models.list(),
 }

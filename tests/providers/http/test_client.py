@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt import APIConnectionError, ChatMessage, OpenAIProvider, ProviderRequest
+from pytest_chatprompt import APIConnectionError, ChatMessage, NotFoundError, OpenAIProvider, ProviderRequest
 from pytest_chatprompt.providers.context import Cancellation
 from pytest_chatprompt.providers.http.client import trusted_certificates
 from tests.server import Reply, Server
@@ -79,22 +79,68 @@ def test_a_reply_of_a_mocked_transport_is_read(monkeypatch: pytest.MonkeyPatch) 
     assert OpenAIProvider(api_key="k").send(HI).text == "ho"
 
 
+# Where the environment names a proxy, a client of httpx sends.
+_PROXIES = [pytest.param("", id="no proxy"), pytest.param("http://proxy.invalid:1", id="a proxy for other hosts")]
+
+
+@pytest.fixture(params=_PROXIES)
+def _beside_proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", request.param)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.mark.usefixtures("_beside_proxy")
+def test_a_request_has_the_headers_of_an_httpx_client_and_those_of_its_provider(server: Server) -> None:
+    server.reply_with(ANSWER)
+    url = server.url.replace("http://", "http://me:password@")
+    OpenAIProvider(base_url=url, api_key="k").send(HI)
+    OpenAIProvider(base_url=url, api_key="").send(HI)
+    client = {name: httpx.Client().headers[name] for name in ("accept", "connection", "user-agent")}
+    given = {"content-type": "application/json", "accept-encoding": "gzip, deflate", "authorization": "Bearer k"}
+    keyed, open_to_all = ({**headers} for _, headers, _ in server.requests)
+    assert keyed.pop("host") == server.url.removeprefix("http://")
+    assert keyed == {**client, **given, "content-length": keyed["content-length"]}
+    assert "authorization" not in open_to_all
+
+
+@pytest.mark.usefixtures("_beside_proxy")
+def test_a_cookie_and_a_redirect_are_not_followed(server: Server) -> None:
+    server.reply = Reply(ANSWER, headers={"set-cookie": "a=b"})
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
+    provider.send(HI)
+    server.reply = Reply(ANSWER, status=307, headers={"location": server.url})
+    with pytest.raises(NotFoundError, match=f"It redirects to {re.escape(server.url)}"):
+        provider.send(HI)
+    assert ["cookie" in headers for _, headers, _ in server.requests] == [False, False]
+
+
+def test_the_proxy_of_the_environment_gets_the_request(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.reply_with(ANSWER)
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    assert OpenAIProvider(base_url="http://api.invalid/v1", api_key="k").send(HI).text == "ho"
+    ((path, headers, _),) = server.requests
+    assert (path, headers["host"]) == ("http://api.invalid/v1/chat/completions", "api.invalid")
+
+
 def test_a_variable_that_is_removed_while_httpx_looks_for_proxies_is_no_error(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
     provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
     server.reply = Reply(ANSWER)
     made: list[object] = []
-    make = httpx.Client
+    make = httpx.Client.__init__
 
-    def fail_first(**arguments: Any) -> httpx.Client:
-        made.append(arguments)
+    def fail_first(client: httpx.Client, **arguments: Any) -> None:
+        made.append(client)
         if len(made) == 1:
             raise KeyError("PYTEST_CURRENT_TEST")
-        return make(**arguments)
+        make(client, **arguments)
 
-    monkeypatch.setattr(httpx, "Client", fail_first)
+    monkeypatch.setattr(httpx.Client, "__init__", fail_first)
     assert provider.send(HI).text == "ho"
+    assert len(made) == 2
     provider.close()
 
 
