@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -42,19 +43,18 @@ def filtered(
     if matcher is not None:
         shown = matcher(data=data, path=path)
         data = shown if shown is data or _is_json(shown) else repr(shown)
-    match data:
-        case str():
-            return data
-        case Mapping():
-            return {
-                key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
-                for key, value in data.items()
-                if not (exclude is not None and exclude(prop=key, path=path))
-                and (include is None or include(prop=key, path=path))
-            }
-        case list() | tuple():
-            paths = ((*path, (index, type(value))) for index, value in enumerate(data))
-            return [filtered(value, matcher, exclude, include, at) for value, at in zip(data, paths, strict=True)]
+    if isinstance(data, dict | Mapping):
+        return {
+            key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
+            for key, value in data.items()
+            if not (exclude is not None and exclude(prop=key, path=path))
+            and (include is None or include(prop=key, path=path))
+        }
+    if isinstance(data, list | tuple):
+        return [
+            filtered(value, matcher, exclude, include, (*path, (index, type(value))))
+            for index, value in enumerate(data)
+        ]
     return data
 
 
@@ -95,6 +95,17 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """The folder of a test's snapshots: given by the item, or syrupy's own."""
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    @classmethod
+    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The same folder: `discover_snapshots` looks into none."""
+        return cls.dirname(test_location=test_location)
+
+    @classmethod
+    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The file of a snapshot: as syrupy's own, which takes longer, and is asked several times in a comparison."""
+        name = cls.get_file_basename(test_location=test_location, index=index)
+        return f"{cls.dirname(test_location=test_location)}{os.sep}{name}.{cls.file_extension}"
 
     @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
