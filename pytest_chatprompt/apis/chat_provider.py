@@ -401,9 +401,7 @@ class ChatProvider(VendorAPI):
     def _url_in(self, *names: str) -> str:
         """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
         # CI sets a variable that it does not have to an empty text: that counts as not set.
-        if current_context().is_offline:
-            return ""
-        name = next((name for name in names if os.environ.get(name)), None)
+        name = None if current_context().is_offline else next(filter(os.environ.get, names), None)
         return "" if name is None else checked_url(name, os.environ[name])
 
     def _key(self) -> str:
@@ -471,13 +469,10 @@ def _parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     )
 
 
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def _encode_json(body: dict[str, Any]) -> bytes:
     """Encode a body as compact JSON in UTF-8."""
     try:
-        return _ENCODER.encode(body).encode()
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
 

@@ -101,10 +101,8 @@ def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model."""
     name = model.lower()
     # To match a glob takes a regular expression: most differ in their first letters.
-    for glob, limits in known.items():
-        if name.startswith(_beginning(glob)) and fnmatchcase(name, glob):
-            return limits
-    return UNKNOWN
+    globs = (glob for glob in known if name.startswith(_beginning(glob)))
+    return next((known[glob] for glob in globs if fnmatchcase(name, glob)), UNKNOWN)
 
 
 @cache

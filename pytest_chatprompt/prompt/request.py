@@ -124,7 +124,7 @@ def build_request(  # noqa: PLR0913 - what a request is made of
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.full_id,
-        # Pydantic would make a deep copy of the default.
+        # Pydantic would copy the default deeply.
         **{"settings": FrozenDict(), **options},
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),

@@ -151,9 +151,7 @@ _notes_key: Final[pytest.StashKey[Notes]] = pytest.StashKey()
 
 def notes_of(item: pytest.Item) -> Notes:
     """What is known of a test so far, to be read and added to."""
-    if _notes_key not in item.stash:
-        item.stash[_notes_key] = Notes()
-    return item.stash[_notes_key]
+    return item.stash.setdefault(_notes_key, Notes())
 
 
 def has_notes(item: pytest.Item) -> bool:

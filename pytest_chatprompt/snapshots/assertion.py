@@ -42,7 +42,8 @@ def filtered(
     """Data with values replaced by syrupy's `matcher`, as `repr` if they are no JSON, and without what is excluded."""
     if matcher is not None:
         shown = matcher(data=data, path=path)
-        data = shown if shown is data or _is_json(shown) else repr(shown)
+        is_json = shown is None or isinstance(shown, str | int | float | list | tuple | Mapping)
+        data = shown if shown is data or is_json else repr(shown)
     if isinstance(data, dict | Mapping):
         return {
             key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
@@ -51,15 +52,8 @@ def filtered(
             and (include is None or include(prop=key, path=path))
         }
     if isinstance(data, list | tuple):
-        return [
-            filtered(value, matcher, exclude, include, (*path, (index, type(value))))
-            for index, value in enumerate(data)
-        ]
+        return [filtered(value, matcher, exclude, include, (*path, (at, type(value)))) for at, value in enumerate(data)]
     return data
-
-
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | list | tuple | Mapping)
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
@@ -96,10 +90,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
 
-    @classmethod
-    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The same folder: `discover_snapshots` looks into none."""
-        return cls.dirname(test_location=test_location)
+    # `discover_snapshots` looks into no folder.
+    discovery_dirname = dirname
 
     @classmethod
     def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:

@@ -71,10 +71,9 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
                 raise TextFileError("is not a regular file")
             size = min(status.st_size, max_bytes)
             content = file.read(size + 1)
-            if len(content) != size:
-                # It is too large, is growing, comes in pieces, or reports no size, as the files in /proc do.
-                while piece := file.read(max_bytes + 1 - len(content)):
-                    content += piece
+            # It is too large, is growing, comes in pieces, or reports no size, as the files in /proc do.
+            while len(content) != size and (piece := file.read(max_bytes + 1 - len(content))):
+                content += piece
     except IsADirectoryError as error:
         raise TextFileError("is a folder; name a file in it") from error
     except OSError as error:

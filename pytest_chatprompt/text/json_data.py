@@ -51,17 +51,10 @@ MAX_FILE_DEPTH: Final = 200
 MAX_VALUES: Final = 2_000_000
 
 
-def parse_json(
-    text: str,
-    *,
-    max_depth: int = MAX_DEPTH,
-    max_values: int = MAX_VALUES,
-    decode: Callable[..., Any] = json.loads,
-    **options: Any,
-) -> Any:
+def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:
     """Parse JSON within bounds; a `ValueError` if it is not JSON, is nested deeper, or holds more."""
     try:
-        data = decode(text, **options)
+        data = json.loads(text, **options)
     except RecursionError:
         raise ValueError(_too_deep(max_depth)) from None
     # Most texts cannot be beyond them. Of a long one its values are counted sooner than its brackets.

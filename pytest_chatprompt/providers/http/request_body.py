@@ -110,7 +110,7 @@ def _json_or_text(content: bytes, *, json_starts: str) -> Any:
         # A field of a form is a text, also where it looks like a number.
         return text
     try:
-        data = parse_json(text, max_depth=_MAX_DEPTH, decode=_DECODER.decode)
+        data = parse_json(text, max_depth=_MAX_DEPTH, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
     except ValueError:
         # Not JSON, not data that tells it exactly, or nested too deep.
         return text
@@ -137,9 +137,6 @@ def _float(text: str) -> float:
     if repr(number) != text:
         raise ValueError("Python writes this number in another way")
     return number
-
-
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
 
 
 def _base64(content: bytes) -> dict[str, str]:
