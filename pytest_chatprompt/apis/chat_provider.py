@@ -400,7 +400,7 @@ class ChatProvider(VendorAPI):
     def _url_in(self, *names: str) -> str:
         """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
         # CI sets a variable that it does not have to an empty text: that counts as not set.
-        name = next((name for name in names if not current_context().is_offline and os.environ.get(name)), None)
+        name = None if current_context().is_offline else next(filter(os.environ.get, names), None)
         return "" if name is None else checked_url(name, os.environ[name])
 
     def _key(self) -> str:

@@ -125,7 +125,8 @@ def build_request(  # noqa: PLR0913 - what a request is made of
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.full_id,
-        **options,
+        # Pydantic would copy the default deeply.
+        **{"settings": FrozenDict(), **options},
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )

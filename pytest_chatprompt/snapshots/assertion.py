@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -41,25 +42,18 @@ def filtered(
     """Data with values replaced by syrupy's `matcher`, as `repr` if they are no JSON, and without what is excluded."""
     if matcher is not None:
         shown = matcher(data=data, path=path)
-        data = shown if shown is data or _is_json(shown) else repr(shown)
-    match data:
-        case str():
-            return data
-        case Mapping():
-            return {
-                key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
-                for key, value in data.items()
-                if not (exclude is not None and exclude(prop=key, path=path))
-                and (include is None or include(prop=key, path=path))
-            }
-        case list() | tuple():
-            paths = ((*path, (index, type(value))) for index, value in enumerate(data))
-            return [filtered(value, matcher, exclude, include, at) for value, at in zip(data, paths, strict=True)]
+        is_json = shown is None or isinstance(shown, str | int | float | list | tuple | Mapping)
+        data = shown if shown is data or is_json else repr(shown)
+    if isinstance(data, dict | Mapping):
+        return {
+            key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
+            for key, value in data.items()
+            if not (exclude is not None and exclude(prop=key, path=path))
+            and (include is None or include(prop=key, path=path))
+        }
+    if isinstance(data, list | tuple):
+        return [filtered(value, matcher, exclude, include, (*path, (at, type(value)))) for at, value in enumerate(data)]
     return data
-
-
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | list | tuple | Mapping)
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
@@ -95,6 +89,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """The folder of a test's snapshots: given by the item, or syrupy's own."""
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    # `discover_snapshots` looks into no folder.
+    discovery_dirname = dirname
+
+    @classmethod
+    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The file of a snapshot: as syrupy's own, which takes longer, and is asked several times in a comparison."""
+        name = cls.get_file_basename(test_location=test_location, index=index)
+        return f"{cls.dirname(test_location=test_location)}{os.sep}{name}.{cls.file_extension}"
 
     @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:

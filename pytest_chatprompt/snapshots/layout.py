@@ -122,7 +122,7 @@ def dump(data: Mapping[str, Any] | Sequence[Any]) -> str:
 
 def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         for key, inner in value.items():
             _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, is_item=False)
     else:
@@ -138,12 +138,12 @@ def _add_entry(lines: list[str], prefix: str, value: Any, indent: str, *, is_ite
             _add_block(lines, prefix, value, deeper)
         case str():
             lines.append(f"{prefix} {inline(value)}")
-        case Mapping() if value and is_item:
+        case dict() | Mapping() if value and is_item:
             # The first key follows the dash on its line, the others stand below.
             first = len(lines)
             _add_lines(lines, value, deeper)
             lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
-        case Mapping() if value:
+        case dict() | Mapping() if value:
             lines.append(prefix)
             _add_lines(lines, value, deeper)
         case list() | tuple() if value:

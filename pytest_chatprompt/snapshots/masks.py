@@ -47,7 +47,7 @@ def elide_media(data: Any) -> Any:
         if len(data) >= _MIN_LENGTH and data.startswith(_STARTS):
             return _elided_text(data)
         return escape_description(data) if data.endswith(">") else data
-    if isinstance(data, Mapping):
+    if isinstance(data, dict | Mapping):
         return _elided_mapping(data)
     if isinstance(data, list | tuple):
         items = [elide_media(item) for item in data]

@@ -65,15 +65,15 @@ def read_bytes(path: Path, root: Path, max_bytes: int = MAX_BYTES) -> bytes:
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
     """Read a file that must be a regular one, without waiting and within bounds."""
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _WITHOUT_WAITING)) as file:
+        with open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | _WITHOUT_WAITING)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise TextFileError("is not a regular file")
             size = min(status.st_size, max_bytes)
             content = file.read(size + 1)
-            if len(content) > size:
-                # It is too large, is growing, or reports no size, as the files in /proc do.
-                content += file.read(max_bytes - size)
+            # It is too large, is growing, comes in pieces, or reports no size, as the files in /proc do.
+            while len(content) != size and (piece := file.read(max_bytes + 1 - len(content))):
+                content += piece
     except IsADirectoryError as error:
         raise TextFileError("is a folder; name a file in it") from error
     except OSError as error:
