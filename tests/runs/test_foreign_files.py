@@ -25,6 +25,8 @@ def test_a_converted_file_sends_the_same_requests(run: Run) -> None:
     assert converted.stderr.decode() == (
         "promptfooconfig.yaml:15:60: an assert 'javascript' grades nothing here; grade in the hook pytest_chatprompt_response, or in a "
         "fixture that takes eval_response\n"
+        "promptfooconfig.yaml:6:5: promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role; "
+        "here it is sent as it is written\n"
     )
     (run.path / "promptfooconfig.yaml").write_bytes(converted.stdout)
     # All snapshots are those of the file of before.
