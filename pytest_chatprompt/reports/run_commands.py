@@ -30,8 +30,8 @@ OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--conf
 
 
 def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = "") -> str:
-    """The command that repeats a run and accepts what it found, or one change; `""` if it compared with a revision."""
-    if run.against is not None or run.shards:
+    """The command that repeats a run and accepts what it found, or one change; `""` if there is nothing to accept."""
+    if _has_nothing_to_accept(run, results) or run.shards:
         # No one command has selected what shards ran.
         return accept(run, results, change_id)
     words = [word for word in without_report(run.command) if word not in UPDATING]
@@ -40,13 +40,18 @@ def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = 
     return shlex.join(["pytest", *words, *_accepting(change_id)])
 
 
+def _has_nothing_to_accept(run: RunResults, results: Sequence[CaseResult]) -> bool:
+    """Whether these are compared with a revision, or with what is sent to another model or provider."""
+    return run.against is not None or (run.ab is not None and all(each.outcome == "passed" for each in results))
+
+
 def _accepting(change_id: str) -> tuple[str, ...]:
     return (_ACCEPTING_ONE, change_id) if change_id else (_ACCEPTING,)
 
 
 def accept(run: RunResults, results: Sequence[CaseResult], change_id: str = "") -> str:
-    """The command that accepts some cases of a run, or one change in them; `""` if it compared with a revision."""
-    if run.against is not None:
+    """The command that accepts some cases of a run, or one change in them; `""` if there is nothing to accept."""
+    if _has_nothing_to_accept(run, results):
         return ""
     tests = dict.fromkeys((posixpath.relpath(each.path, run.folder), each.node_id) for each in results)
     words = [f"{path}::{node_id.partition('::')[2]}" for path, node_id in tests]

@@ -16,7 +16,9 @@ from pytest_chatprompt.errors import CaptureError, EvalFileError, EvalFileWarnin
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import notes_of, prefix_findings
 from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
+from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
@@ -175,6 +177,11 @@ class CaseRun:
         self._know_keys(provider)
         self.exchange, other = find_versions(self.item, self.case, provider, self.exchange, self.masks, data)
         self.other = Version(provider, other)
+        if self.options.ab_revision is None and self.options.keeps_results:
+            name, path = self.options.ab_provider or self.item.provider_name, self.item.snapshot_path
+            shown = self.masks.apply(snapshot_data(other, name, self.item.config.rootpath))
+            now = {key: value for key, value in data.items() if key != "judge"}
+            notes_of(self.item).differing[str(path)] = Comparison(path, dump(now), dump(shown))
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True

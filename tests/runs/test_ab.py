@@ -966,6 +966,28 @@ def test_each_case_is_sent_to_another_model_too(by_model: MakeRun, server: Serve
     assert (report["against"], report["ab"]["compared_with"]) == (None, "model=gpt-5-mini")
 
 
+def test_the_reports_show_what_is_sent_to_another_model(by_model: MakeRun) -> None:
+    run = by_model(f"{CHECKS}\nsettings: {{temperature: 1}}")
+    run.write({"a.eval.yaml": file({"c0": "changed", "c1": "second"}, f"{CHECKS}\nsettings: {{temperature: 1}}")})
+    run("--snapshot-update")
+    run.write({"a.eval.yaml": file({"c0": "unseen", "c1": "second"}, f"{CHECKS}\nsettings: {{temperature: 1}}")})
+    reports = [f"--chatprompt-report=report.{suffix}" for suffix in ("json", "md", "html")]
+    run(*MODEL, "--chatprompt-repeat=1", *reports).assert_outcomes(failed=1, passed=1)
+    report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, report_schema())
+    accepted, sent = report["changes"]
+    assert (sent["removed"], sent["added"]) == (["model: gpt-5.5"], ["model: gpt-5-mini"])
+    markdown = (run.path / "report.md").read_text(encoding="utf-8")
+    assert "- model: gpt-5.5\n+ model: gpt-5-mini\n" in markdown
+    # There is nothing to accept in what passes: its snapshot is as it was.
+    assert f"--chatprompt-accept {accepted['id']}" in markdown
+    assert f"--chatprompt-accept {sent['id']}" not in markdown
+    assert f"--chatprompt-accept {sent['id']}" not in (run.path / "report.html").read_text(encoding="utf-8")
+    by_provider = run(LIVE, "--chatprompt-ab=provider=anthropic", "--chatprompt-repeat=1", *reports)
+    by_provider.assert_outcomes(failed=1, passed=1)
+    assert "+ endpoint: POST /v1/messages" in (run.path / "report.md").read_text(encoding="utf-8")
+
+
 def test_what_is_known_of_another_model_comes_first(by_model: MakeRun) -> None:
     run = by_model(f"{CHECKS}\nsettings: {{max_output_tokens: 50000}}")
     result = run(LIVE, "--chatprompt-ab=model=gpt-4o", "--chatprompt-repeat=1", "--chatprompt-report=review.md")
