@@ -1,4 +1,4 @@
-"""The types of checks, and the checks of a case made from what its author wrote."""
+"""The table of check types, and the checks of a case made from what its author wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What collects the results of a run from pytest's reports: for files, for what is sent, for answers and providers."""
+"""Plugins that collect the results of a run from pytest's reports: for files and for the terminal."""
 
 from __future__ import annotations
 

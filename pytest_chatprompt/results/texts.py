@@ -1,4 +1,4 @@
-"""What is said of a result in words: which words changed, what changed in a case, how many of its answers pass."""
+"""Phrases about one result: which words changed, what changed in a case, how many of its answers pass."""
 
 from __future__ import annotations
 

@@ -16,9 +16,7 @@ from pytest_chatprompt.errors import CaptureError, EvalFileError, EvalFileWarnin
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import notes_of, prefix_findings
 from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
-from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
-from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
@@ -178,6 +176,9 @@ class CaseRun:
         self.exchange, other = find_versions(self.item, self.case, provider, self.exchange, self.masks, data)
         self.other = Version(provider, other)
         if self.options.ab_revision is None and self.options.keeps_results:
+            from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
+            from pytest_chatprompt.snapshots.layout import dump  # noqa: PLC0415
+
             name, path = self.options.ab_provider or self.item.provider_name, self.item.snapshot_path
             shown = self.masks.apply(snapshot_data(other, name, self.item.config.rootpath))
             now = {key: value for key, value in data.items() if key != "judge"}

@@ -1,4 +1,4 @@
-"""What promptfoo's templates put out, which are Nunjucks's: as much of them as prompts use, and nothing guessed.
+"""Render promptfoo's Nunjucks templates: the part of the language that prompts use; anything else is an error.
 
 Source: https://mozilla.github.io/nunjucks/templating.html, and the package `nunjucks` (`lexer.js`, `filters.js`).
 """

@@ -1,4 +1,4 @@
-"""When a request is sent, and sent again: retries, the pauses that an API asks for, and limits of a minute."""
+"""Retries and rate limits: how often a request is sent again, the pauses that an API asks for, limits per minute."""
 
 from __future__ import annotations
 
