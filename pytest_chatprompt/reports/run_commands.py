@@ -42,7 +42,7 @@ def accept_all(run: RunResults, results: Sequence[CaseResult], change_id: str = 
 
 def _has_nothing_to_accept(run: RunResults, results: Sequence[CaseResult]) -> bool:
     """Whether these are compared with a revision, or with what is sent to another model or provider."""
-    return run.against is not None or (run.ab is not None and all(each.outcome == "passed" for each in results))
+    return run.against is not None or (run.ab is not None and all(each.versions is not None for each in results))
 
 
 def _accepting(change_id: str) -> tuple[str, ...]:

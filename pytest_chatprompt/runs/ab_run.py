@@ -43,6 +43,7 @@ from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
@@ -70,10 +71,15 @@ def find_versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
     It skips a case whose request is the same, or cannot be compared.
     """
     __tracebackhide__ = True
+    options = item.config.stash[options_key]
     try:
         present = only_first(item.provider_name, present)
-        if item.config.stash[options_key].ab_revision is None:
-            return present, _sent_elsewhere(item, case, provider, present)
+        if options.ab_revision is None:
+            other = _sent_elsewhere(item, case, provider, present)
+            name, now = options.ab_provider or item.provider_name, {k: v for k, v in data.items() if k != "judge"}
+            elsewhere = masks.apply(snapshot_data(other, name, item.config.rootpath))
+            _keep_difference(item, item.snapshot_path, dump(now), dump(elsewhere))
+            return present, other
         other = _restored(item, item.snapshot_path, provider, present, masks, dump(data))
     except (NotComparableError, PayloadError) as error:
         skip_left_out(item, str(error))
@@ -121,9 +127,14 @@ def _restored(  # noqa: PLR0913, PLR0917 - what is known of a test
         if repr(then[1:]) != repr(now[1:]):
             raise NotComparableError(f"its first request is as at {name}, and only that is compared")
         _skip(item, VersionsResult(is_same=True), f"its request is as at {name}")
-    if item.config.stash[options_key].keeps_results:
-        notes_of(item).differing[str(path)] = Comparison(path, stored, sent)
+    _keep_difference(item, path, stored, sent)
     return restored_exchange(old, present, provider, masks, revision)
+
+
+def _keep_difference(item: pytest.Item, path: Path, before: str, after: str) -> None:
+    """Show in reports how the requests of both versions differ, as a snapshot would show them."""
+    if item.config.stash[options_key].keeps_results:
+        notes_of(item).differing[str(path)] = Comparison(path, before, after)
 
 
 def only_first(name: str, exchange: Exchange) -> Exchange:

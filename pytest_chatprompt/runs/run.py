@@ -175,14 +175,6 @@ class CaseRun:
         self._know_keys(provider)
         self.exchange, other = find_versions(self.item, self.case, provider, self.exchange, self.masks, data)
         self.other = Version(provider, other)
-        if self.options.ab_revision is None and self.options.keeps_results:
-            from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
-            from pytest_chatprompt.snapshots.layout import dump  # noqa: PLC0415
-
-            name, path = self.options.ab_provider or self.item.provider_name, self.item.snapshot_path
-            shown = self.masks.apply(snapshot_data(other, name, self.item.config.rootpath))
-            now = {key: value for key, value in data.items() if key != "judge"}
-            notes_of(self.item).differing[str(path)] = Comparison(path, dump(now), dump(shown))
 
     def _assert_equal(self, data: object) -> None:
         __tracebackhide__ = True
