@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MOVES_PREFIX}: no request need begin with the one before; reason= says why")
     is_worker = hasattr(config, "workerinput")
     if (options.live or options.replay) and not is_worker:
-        from pytest_chatprompt.reports.run_hooks import AnswerHooks, ProviderComparison  # noqa: PLC0415
+        from pytest_chatprompt.reports.result_collectors import AnswerHooks, ProviderComparison  # noqa: PLC0415
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
             config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
     if options.reports and not is_worker:
-        from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
+        from pytest_chatprompt.reports.result_collectors import RunReports  # noqa: PLC0415
 
         config.pluginmanager.register(RunReports(), "chatprompt-reports-of-run")
     if options.refused_update:
@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if (options.accept or options.review or options.refused_update) and not is_worker:
         _register_acceptance(config, options)
     if options.show:
-        from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
+        from pytest_chatprompt.reports.result_collectors import ShownRequests  # noqa: PLC0415
 
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     _open_revision(config, options)
@@ -92,7 +92,7 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
     """Open the git revision that the run compares with, if it does."""
     name = options.against or options.ab_revision
     if name is not None:
-        from pytest_chatprompt.runs.shared import SharedByRun  # noqa: PLC0415
+        from pytest_chatprompt.runs.run_state import SharedByRun  # noqa: PLC0415
 
         option = "--chatprompt-against" if options.ab is None else "--chatprompt-ab"
         SharedByRun.of(config).compare_with_revision(name, option)

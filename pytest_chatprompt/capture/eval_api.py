@@ -210,7 +210,7 @@ class EvalAPI(respx.MockRouter):
     def intercept(self) -> AbstractContextManager[None]:
         """Take the requests of every client of this process."""
         # Offline runs of the built-in providers need none of it.
-        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
+        from pytest_chatprompt.capture.clients.seams import intercept_clients  # noqa: PLC0415
 
         self.was_used = True
         return intercept_clients(self)

@@ -151,7 +151,7 @@ class LiveCaptureRouter:
         What child processes send to the server of `api` counts as sent by the calling thread.
         """
         # The built-in providers show what they send, so most runs capture nothing.
-        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
+        from pytest_chatprompt.capture.clients.seams import intercept_clients  # noqa: PLC0415
 
         capture = LiveCapture(self.redactor, is_live=True)
         with ExitStack() as stack:

@@ -19,13 +19,14 @@ import pytest
 
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.options import ALLOW_UPDATE, NOTHING_UNUSED, UNUSED, options_key
+from pytest_chatprompt.reports.result_collectors import CollectedResults, result_of, run_results
 from pytest_chatprompt.reports.review import Review, change_cost
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.run_hooks import CollectedResults, result_of, run_results
 from pytest_chatprompt.reports.terminal import write_lines
 from pytest_chatprompt.reports.terminal_hooks import shortened
 from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotResult
-from pytest_chatprompt.results.texts import summary_line
+from pytest_chatprompt.results.wording import summary_line
+from pytest_chatprompt.snapshots.changes import NEW, Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
@@ -35,7 +36,6 @@ from pytest_chatprompt.snapshots.files import (
     remove_leftovers,
 )
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import NEW, Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import count
 
 # The plugin that removes unused snapshots, in runs that have eval files or tests with snapshots.

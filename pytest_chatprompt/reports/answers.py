@@ -55,7 +55,7 @@ def case_section(result: CaseResult) -> str:
         return "\n\n".join(parts)
     if result.repeats is None:
         return "" if result.response is None else answer_section(result.response, result.checks)
-    from pytest_chatprompt.results.texts import describe_rate  # noqa: PLC0415 - most cases are sent once
+    from pytest_chatprompt.results.wording import describe_rate  # noqa: PLC0415 - most cases are sent once
 
     parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
     parts += _attempts(result.repeats.attempts, f" of {result.repeats.planned}")

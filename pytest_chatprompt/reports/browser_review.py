@@ -21,7 +21,7 @@ import pytest
 from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.page import Decision, render_page
 from pytest_chatprompt.reports.terminal import write_lines
-from pytest_chatprompt.snapshots.stored import NEW
+from pytest_chatprompt.snapshots.changes import NEW
 from pytest_chatprompt.wording import count, first_lines
 
 _ADDRESS: Final = "127.0.0.1"

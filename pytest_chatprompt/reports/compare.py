@@ -14,10 +14,10 @@ from pytest_chatprompt.reports.answers import called_tools, table_rows, total_of
 from pytest_chatprompt.reports.review import change_cost
 from pytest_chatprompt.reports.terminal import table_lines
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RunResults, SnapshotResult
-from pytest_chatprompt.results.texts import around_changes, repeats_result
+from pytest_chatprompt.results.wording import around_changes, repeats_result
+from pytest_chatprompt.snapshots.changes import Difference
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.wording import count, cut, visible_line
 
 Kind = Literal["worse", "better", "changed", "same"]

@@ -16,7 +16,7 @@ from pytest_chatprompt.reports.answers import case_section, pass_rate, provider_
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.records import CaseResult, Outcome, RunResults
-from pytest_chatprompt.results.texts import around_changes, describe_change
+from pytest_chatprompt.results.wording import around_changes, describe_change
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count, cut, first_lines, listed
 

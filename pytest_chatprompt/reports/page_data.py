@@ -26,9 +26,9 @@ from pytest_chatprompt.reports.compare import CaseComparison, RunComparison, pay
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, ResponseResult, RunResults
-from pytest_chatprompt.results.texts import describe_passes
+from pytest_chatprompt.results.wording import describe_passes
+from pytest_chatprompt.snapshots.changes import Change, requests_in
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change, requests_in
 from pytest_chatprompt.snapshots.story import StoryRequest, parting_hint, read_story
 from pytest_chatprompt.wording import cut
 

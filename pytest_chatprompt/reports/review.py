@@ -12,11 +12,11 @@ from pytest_chatprompt.capture.prompt_size import estimate_tokens, find_break, p
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.conversion import SentFiles
 from pytest_chatprompt.results.records import CaseResult, ChangeCost, ChangeResult
-from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.results.wording import Piece, excerpt, pieces_of_one_line, summary_line
+from pytest_chatprompt.snapshots.changes import ID_DIGITS, NEW, Change, Content, DataPath
 from pytest_chatprompt.snapshots.diff import prompts_of
 from pytest_chatprompt.snapshots.hints import mask_hint
 from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import ID_DIGITS, NEW, Change, Content, DataPath
 from pytest_chatprompt.wording import common_start, count, data_place, first_lines, listed, numbered
 
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.result_collectors import result_of, run_results
 from pytest_chatprompt.reports.review import Review, StyledLine, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.run_hooks import result_of, run_results
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
 from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.texts import summary_line
+from pytest_chatprompt.results.wording import summary_line
 from pytest_chatprompt.wording import visible_line
 
 _VERBOSE: Final = 1

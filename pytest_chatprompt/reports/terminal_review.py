@@ -16,8 +16,8 @@ from pytest_chatprompt.reports.acceptance import Acceptance
 from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
 from pytest_chatprompt.reports.terminal import write_line, write_lines, write_styled, write_title
 from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.snapshots.changes import NEW
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import NEW
 from pytest_chatprompt.wording import visible
 
 _SHOW: Final = "c"

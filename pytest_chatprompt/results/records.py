@@ -16,7 +16,7 @@ from pytest_chatprompt.cases.case import EvalCase, EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check, verdict_sentence
 from pytest_chatprompt.grading.rates import Pairs, Verdict, wilson_interval
 from pytest_chatprompt.providers.response import Amount, Count
-from pytest_chatprompt.snapshots.stored import Difference
+from pytest_chatprompt.snapshots.changes import Difference
 from pytest_chatprompt.text.json_data import thaw
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
 from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
-from pytest_chatprompt.reports.run_hooks import CollectedResults, run_results
+from pytest_chatprompt.reports.result_collectors import CollectedResults, run_results
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_section
 from pytest_chatprompt.results.records import VersionResult, VersionsResult
 from pytest_chatprompt.runs.case_results import find_old_name
@@ -37,14 +37,14 @@ from pytest_chatprompt.runs.named_providers import provider_of_target, value_of_
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
 from pytest_chatprompt.runs.recordings import place_of_test
 from pytest_chatprompt.runs.repeated_grading import RepeatedGrading
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.runs.usage_summary import OWN_CODE
+from pytest_chatprompt.snapshots.changes import read_data, requests_in
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
-from pytest_chatprompt.snapshots.stored import read_data, requests_in
 
 if TYPE_CHECKING:
     from pytest_chatprompt.cases.case import EvalCase

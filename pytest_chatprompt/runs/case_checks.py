@@ -21,7 +21,7 @@ from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.snapshots.shown_data import measure, snapshot_data
 from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.wording import count

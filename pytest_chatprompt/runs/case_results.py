@@ -31,10 +31,10 @@ from pytest_chatprompt.runs.item import (
     set_properties,
 )
 from pytest_chatprompt.runs.own_code import OwnCodeCapture
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
+from pytest_chatprompt.snapshots.changes import data_sha256, read_data, written_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot, shown_snapshot
 from pytest_chatprompt.snapshots.shown_data import asserted_data, measure
-from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
 from pytest_chatprompt.snapshots.unused import old_name, snapshots_by_data, unused_snapshots
 from pytest_chatprompt.wording import shown_path, visible
 
@@ -144,7 +144,7 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     """Why a test failed, in one short line."""
     if snapshot.state == "different":
         # Most cases are what their snapshots say.
-        from pytest_chatprompt.results.texts import summary_line  # noqa: PLC0415
+        from pytest_chatprompt.results.wording import summary_line  # noqa: PLC0415
 
         accepted = item.config.stash[options_key].accept
         return summary_line([each for each in snapshot.difference.changes if not any(map(each.is_named, accepted))])

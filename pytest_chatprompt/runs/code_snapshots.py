@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatprompt.options import options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import EvalItem, note_use, notes_of
-from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
+from pytest_chatprompt.runs.run_state import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 from pytest_chatprompt.wording import grouped
 

@@ -22,7 +22,7 @@ from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.reports.answers import known_sum
 from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:

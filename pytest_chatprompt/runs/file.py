@@ -21,7 +21,7 @@ from pytest_chatprompt.cases.loader import DEFAULT_TARGET, LoadedCase, load_eval
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, SnapshotError
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.runs.item import ITEM_PARAMETER, RESPONSE_FIXTURE, EvalItem
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import grouped, shown_path, visible_line
@@ -46,7 +46,7 @@ def run_case(  # noqa: PLR0913, PLR0917 - the fixtures that users override: pyte
     """Compare what the case sends with its snapshot; in live and replayed runs, get the response and check it."""
     __tracebackhide__ = True
     # Collecting needs none of it.
-    from pytest_chatprompt.runs.run import CaseRun, run  # noqa: PLC0415
+    from pytest_chatprompt.runs.case_run import CaseRun, run  # noqa: PLC0415
 
     run(CaseRun(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot, eval_masks))
 

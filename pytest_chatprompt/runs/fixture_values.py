@@ -15,7 +15,7 @@ from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.wording import data_place, did_you_mean
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from pytest_chatprompt.errors import (
     UnknownProviderError,
 )
 from pytest_chatprompt.options import MOVES_PREFIX, options_key
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.text.yaml import Position
 from pytest_chatprompt.wording import shown_path, visible, visible_line
 

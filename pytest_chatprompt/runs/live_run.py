@@ -35,8 +35,8 @@ from pytest_chatprompt.reports.terminal import write_line
 from pytest_chatprompt.runs.item import EvalItem, add_uses, notes_of
 from pytest_chatprompt.runs.live_workers import StopWatcher
 from pytest_chatprompt.runs.recordings import record_answers
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
-from pytest_chatprompt.runs.shared import SharedByRun
 from pytest_chatprompt.runs.usage_summary import run_notes_key
 from pytest_chatprompt.wording import dollars
 

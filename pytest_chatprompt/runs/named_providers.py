@@ -14,7 +14,7 @@ from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.cases.loader import DEFAULT_TARGET
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.text.files import TARGETS, find_agentv_file
 from pytest_chatprompt.wording import did_you_mean
 

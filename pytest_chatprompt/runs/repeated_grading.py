@@ -26,7 +26,7 @@ from pytest_chatprompt.errors import (
 )
 from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.results.records import AttemptResult
-from pytest_chatprompt.results.texts import describe_repeats, repeats_result
+from pytest_chatprompt.results.wording import describe_repeats, repeats_result
 from pytest_chatprompt.runs.case_results import answer_result, response_results
 from pytest_chatprompt.runs.grading import Grading
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, is_outage, notes_of

@@ -18,7 +18,7 @@ from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import ITEM_PARAMETER, EvalItem
 from pytest_chatprompt.runs.network_hooks import NetworkHooks
 from pytest_chatprompt.runs.report_hooks import ReportHooks
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.wording import count, grouped
 

@@ -26,7 +26,7 @@ from pytest_chatprompt.options import (
 from pytest_chatprompt.runs.code_snapshots import SnapshotStems, snapshot_folder
 from pytest_chatprompt.runs.file import EvalFile
 from pytest_chatprompt.runs.item import EvalItem
-from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name
 from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
@@ -342,7 +342,7 @@ class UnusedSnapshots:
     def _keep_for_reports(self) -> None:
         """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""
         # Only a run that writes reports needs pydantic for them.
-        from pytest_chatprompt.reports.run_hooks import snapshot_uses_key  # noqa: PLC0415
+        from pytest_chatprompt.reports.result_collectors import snapshot_uses_key  # noqa: PLC0415
         from pytest_chatprompt.results.records import SnapshotUses, merge_uses  # noqa: PLC0415
 
         root = self.config.rootpath

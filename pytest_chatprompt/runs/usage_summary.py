@@ -172,7 +172,7 @@ class UsageSummary:
         rates = {test["nodeid"]: test[RATE_PROPERTY].split("/") for test in self._tests if RATE_PROPERTY in test}
         if rates:
             # Most runs have none.
-            from pytest_chatprompt.results.texts import summary_of_rates  # noqa: PLC0415
+            from pytest_chatprompt.results.wording import summary_of_rates  # noqa: PLC0415
 
             yield from summary_of_rates({nodeid: (int(passed), int(of)) for nodeid, (passed, of) in rates.items()})
         yield from self._notes_of_recordings(config.stash.get(pruned_key, 0))

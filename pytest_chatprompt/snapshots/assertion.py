@@ -134,7 +134,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
         if serialized_data == snapshot_data:
             return True
-        from pytest_chatprompt.snapshots.stored import shows_the_same  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.changes import shows_the_same  # noqa: PLC0415
 
         return shows_the_same(str(snapshot_data), str(serialized_data))
 
@@ -224,7 +224,7 @@ class EvalSnapshot(SnapshotAssertion):
         is_late = [sent.is_late for sent in value] if is_sent(value) else []
         if not any(is_late):
             return data
-        from pytest_chatprompt.snapshots.stored import stored_data  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.changes import stored_data  # noqa: PLC0415
 
         location = self.extension.get_location(test_location=self.test_location, index=self.index)
         stored = stored_data(Path(location)).get("requests")

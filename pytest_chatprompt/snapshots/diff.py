@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from pytest_chatprompt.capture.prompt_size import count_texts, is_media, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.snapshots.changes import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
-from pytest_chatprompt.snapshots.stored import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.story import parting_hint
 from pytest_chatprompt.wording import data_place, first_lines
 

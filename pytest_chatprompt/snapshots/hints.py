@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.snapshots.stored import Change, requests_in
+from pytest_chatprompt.snapshots.changes import Change, requests_in
 
 _MONTHS: Final = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DAYS: Final = r"((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"

@@ -23,9 +23,9 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import load_json
+from pytest_chatprompt.snapshots.changes import read_data, requests_in, stored_data
 from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import read_data, requests_in, stored_data
 from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 

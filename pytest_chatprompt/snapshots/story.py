@@ -11,7 +11,7 @@ from pytest_chatprompt.capture.prompt_size import api_of
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.conversion import marked_turn
 from pytest_chatprompt.providers.http.request_body import read_body
-from pytest_chatprompt.snapshots.stored import requests_in
+from pytest_chatprompt.snapshots.changes import requests_in
 from pytest_chatprompt.wording import common_start, cut
 
 

@@ -235,7 +235,7 @@ def snapshot_folders_below(root: Path, dirname: str) -> Iterator[Path]:
 
 def snapshots_by_data(paths: Iterable[Path], read: Callable[[Path], str | None] = read_snapshot) -> dict[str, Path]:
     """Snapshots by the hash of their data; of equal ones the first, and no recordings."""
-    from pytest_chatprompt.snapshots.stored import data_sha256  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.changes import data_sha256  # noqa: PLC0415
 
     found: dict[str, Path] = {}
     for path in paths:

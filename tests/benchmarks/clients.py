@@ -18,7 +18,7 @@ from unittest import mock
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.client import ANTHROPIC, BEDROCK, OPENAI, PLAIN
 
 _MESSAGES: Final[Any] = [{"role": "user", "content": "Hello?"}]

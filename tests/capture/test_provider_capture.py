@@ -332,5 +332,5 @@ provider_capture.capture_live(lambda _: "an answer", ProviderRequest(question="h
 """
     command = [sys.executable, "-c", program]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert "pytest_chatprompt.capture.clients.interception" in lines
+    assert "pytest_chatprompt.capture.clients.seams" in lines
     assert lines[-2:] == ["clock", "clock"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, CheckResult, Outcome, ResponseResult
-from pytest_chatprompt.results.texts import repeats_result
+from pytest_chatprompt.results.wording import repeats_result
 
 
 def check(kind: str = "contains", passed: bool | None = True, value: Any = "x", **more: Any) -> CheckResult:

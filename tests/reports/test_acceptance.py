@@ -10,9 +10,9 @@ import pytest
 
 from pytest_chatprompt.reports.acceptance import Acceptance, unknown
 from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.snapshots.changes import Change, written_sha256
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import Change, written_sha256
 from tests.reports.test_review_changes import differs
 
 

@@ -27,9 +27,9 @@ from pytest_chatprompt.results.records import (
     RunResults,
     SnapshotResult,
 )
+from pytest_chatprompt.snapshots.changes import data_sha256
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import data_sha256
 from tests.reports.results import check, repeated
 
 

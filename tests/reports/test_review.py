@@ -6,7 +6,7 @@ import pytest
 
 from pytest_chatprompt.reports.review import Review, cost_line, style_lines
 from pytest_chatprompt.results.records import ChangeCost
-from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.snapshots.changes import Change
 from tests.reports.test_review_changes import anthropic, differs, openai
 
 BOTH = [

@@ -6,9 +6,9 @@ from typing import Any
 
 from pytest_chatprompt.reports.review import Review, cost_line, distinct_changes
 from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
+from pytest_chatprompt.snapshots.changes import data_sha256
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import data_sha256
 
 
 def differs(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.snapshots.changes import Change
 from pytest_chatprompt.snapshots.files import atomic_write
-from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
 from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run
 from tests.server import Server

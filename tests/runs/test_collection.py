@@ -388,7 +388,7 @@ NEEDED_TO_RUN = [
         "capture.provider_capture",
         "snapshots.layout",
         "live",
-        "runs.run",
+        "runs.case_run",
         "runs.live_run",
     )
 ]
@@ -457,7 +457,7 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
     f"pytest_chatprompt.{name}"
     for name in (
         "apis.anthropic",
-        "capture.clients.interception",
+        "capture.clients.seams",
         "capture.offline_api",
         "capture.provider_capture",
         "capture.recording.open_recording",
@@ -467,7 +467,7 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "live.budget",
         "live.judging",
         "providers.agents.process",
-        "results.texts",
+        "results.wording",
         "snapshots.diff",
         "snapshots.recording_files",
     )

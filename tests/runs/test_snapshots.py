@@ -145,7 +145,7 @@ def test_full_trace_shows_our_frames(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     result = run("--full-trace")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*pytest_chatprompt/runs/run.py*"])
+    result.stdout.fnmatch_lines(["*pytest_chatprompt/runs/case_run.py*"])
 
 
 def test_a_new_case_says_how_its_snapshot_is_written(run: Run) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
+from pytest_chatprompt.snapshots.changes import Content
 from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import Content
 
 LINES = st.sampled_from(["", "a", "b", "c", "- a", "[User]: a", "x y", "a ", "ä\u200b"])
 # A message with nothing but white space is not sent.

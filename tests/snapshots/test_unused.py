@@ -13,9 +13,9 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.snapshots.changes import data_sha256
 from pytest_chatprompt.snapshots.files import snapshot_stems
 from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
-from pytest_chatprompt.snapshots.stored import data_sha256
 from pytest_chatprompt.snapshots.unused import (
     Removal,
     files_of_tests,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.client import Client
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 from tests.capture.clients.table import CLIENTS

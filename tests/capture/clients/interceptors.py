@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import psutil
 
-from pytest_chatprompt.capture.clients.interception import SEAMS
+from pytest_chatprompt.capture.clients.seams import SEAMS
 
 # Threads that a library keeps for its own use.
 _POOL_THREADS = ("litellm-logging", "Trio thread")

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from pytest_chatprompt.capture.clients.aiohttp_connector import _ReplyTransport
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from pytest_chatprompt.capture.clients.wire import RawReply
 from pytest_chatprompt.errors import CaptureError
 from tests.capture.clients.client import Parts

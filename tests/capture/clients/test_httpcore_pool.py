@@ -14,7 +14,7 @@ import httpx
 import httpx2
 import pytest
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.client import Parts
 from tests.capture.clients.echo_server import EchoServer
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left

@@ -17,7 +17,7 @@ import pytest
 import requests
 import urllib3
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.client import Parts
 from tests.capture.clients.echo_server import EchoServer
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left

@@ -13,7 +13,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.util import SKIP_HEADER, Retry
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from pytest_chatprompt.capture.clients.stdlib_http import urllib3_patches
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left

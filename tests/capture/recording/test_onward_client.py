@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from pytest_chatprompt.capture.recording.open_recording import send, send_async
 from tests.raw_server import RawServer, read_request
 from tests.server import Reply, Server

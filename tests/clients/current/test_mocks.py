@@ -19,7 +19,7 @@ import responses
 import urllib3
 import vcr
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 
 URL = "https://api.example/"

@@ -18,8 +18,8 @@ from pytest_chatprompt.reports.answers import case_line, provider_totals, table_
 from pytest_chatprompt.reports.formats import write_report
 from pytest_chatprompt.reports.terminal import table_lines, write_below, write_lines, write_section, write_title
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
+from pytest_chatprompt.snapshots.changes import requests_in
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import requests_in
 from pytest_chatprompt.snapshots.story import read_story, steps
 from pytest_chatprompt.wording import count, shown_path
 

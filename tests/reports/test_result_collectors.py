@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.run_hooks import ProviderComparison, shown_lines
+from pytest_chatprompt.reports.result_collectors import ProviderComparison, shown_lines
 from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 from tests.reports.results import answered
 

@@ -15,7 +15,7 @@ from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT
 from pytest_chatprompt.errors import CaptureError, EvalFileError, EvalFileWarning, SnapshotError
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.runs.item import notes_of, prefix_findings
-from pytest_chatprompt.runs.shared import SharedByRun, refuse_secret
+from pytest_chatprompt.runs.run_state import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data

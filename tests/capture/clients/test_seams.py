@@ -25,8 +25,8 @@ import urllib3
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.clients.interceptor import let_pass
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 from tests.capture.clients.echo_server import EchoServer
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left, patched_methods
 from tests.capture.clients.transports import TRANSPORTS, Outgoing
@@ -131,7 +131,7 @@ def test_what_is_imported_meanwhile_is_taken_too_and_nothing_else_is_imported() 
     script = """
 import sys
 import httpx
-from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.seams import intercept_clients
 
 names = {"httpcore2", "urllib3", "aiohttp", "httpx2", "requests"}
 class Interceptor:

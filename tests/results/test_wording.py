@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.grading.grade import AttemptOutcome, RequiredPasses
-from pytest_chatprompt.results import texts as module
+from pytest_chatprompt.results import wording as module
 from pytest_chatprompt.results.records import AttemptResult
-from pytest_chatprompt.results.texts import (
+from pytest_chatprompt.results.wording import (
     Piece,
     changed_words,
     describe_rate,
@@ -21,7 +21,7 @@ from pytest_chatprompt.results.texts import (
     summary_line,
     summary_of_rates,
 )
-from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.snapshots.changes import Change
 
 
 @pytest.mark.parametrize(

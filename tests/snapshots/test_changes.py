@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
-from pytest_chatprompt.snapshots import stored as module
+from pytest_chatprompt.snapshots import changes as module
+from pytest_chatprompt.snapshots.changes import read_data, requests_in, shows_the_same, stored_data
 from pytest_chatprompt.snapshots.files import MergeConflictError, SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.recording_files import stored_hashes
-from pytest_chatprompt.snapshots.stored import read_data, requests_in, shows_the_same, stored_data
 from pytest_chatprompt.text.yaml import load_yaml
 
 DATA: dict[str, Any] = {

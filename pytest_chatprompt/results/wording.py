@@ -12,7 +12,7 @@ from typing import Final
 from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.results.records import AttemptResult, RepeatsResult, VersionResult
-from pytest_chatprompt.snapshots.stored import Change
+from pytest_chatprompt.snapshots.changes import Change
 from pytest_chatprompt.wording import common_start, count, first_lines, grouped, numbered
 
 # Japanese and Chinese have no blanks between words: there each character counts as one.
