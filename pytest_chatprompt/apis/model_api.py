@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import httpx
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.response import ProviderResponse, read_usage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.conversation import Conversation
     from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
-
-_MOST_CHOICES: Final = 128
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -77,7 +76,7 @@ def joined_chunks(chunks: Iterable[Any], key: str) -> Any:
 
 def choices(wanted: Any) -> range:
     """The indexes of the answers that a request asks for."""
-    return range(min(wanted, _MOST_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1)
+    return range(min(wanted, 128) if isinstance(wanted, int) and wanted > 0 else 1)
 
 
 def json_bytes(data: Any) -> bytes:
@@ -100,9 +99,6 @@ ERROR_WORDS: Final[Mapping[int, str]] = {
 }
 # 2025-01-01: replies say the same on every day.
 CREATED: Final = 1735689600
-# SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
-RETRY_HEADERS: Final[Mapping[str, str]] = {"retry-after-ms": "1", "retry-after": "0"}
-_RETRYABLE: Final = frozenset({408, 409, 429, 500, 503, 529})
 
 
 class ModelAPI(ABC):
@@ -170,7 +166,8 @@ class ModelAPI(ABC):
 
     def error_headers(self, status: int) -> Mapping[str, str]:
         """The headers of an error."""
-        return RETRY_HEADERS if status in _RETRYABLE else {}
+        # SDKs that retry wait as long as these say, or for seconds without; openai, anthropic and cohere pass over 0.
+        return {"retry-after-ms": "1", "retry-after": "0"} if is_retryable_status(status) else {}
 
     def error_word(self, status: int) -> str:
         """The API's own word for a status of an error; `""` for none."""

@@ -46,13 +46,9 @@ class Finding:
         return PayloadWarning(text, rule=self.rule, message_number=self.message_number, location=self.location)
 
 
-_REPLACEMENT: Final = "\ufffd"
-_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-
-
 def replace_surrogates(text: str) -> str:
     """Replace each half of a character with U+FFFD; a whole character has no surrogates in Python."""
-    return text if text.isascii() else LONE_SURROGATE.sub(_REPLACEMENT, text)
+    return text if text.isascii() else LONE_SURROGATE.sub("\ufffd", text)
 
 
 def load_json(content: bytes | str) -> Any:
@@ -60,7 +56,7 @@ def load_json(content: bytes | str) -> Any:
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
     try:
         data = json.loads(replace_surrogates(text))
-        if _SURROGATE_ESCAPE.search(text):
+        if re.search(r"\\u[dD][89a-fA-F]", text):
             # A pair of escapes is one character by now.
             data = json.loads(replace_surrogates(json.dumps(data, ensure_ascii=False)))
     except RecursionError as error:
