@@ -21,9 +21,9 @@ from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
+    ConversationTurn,
     Part,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -33,7 +33,6 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_messages,
-    read_parts,
     read_url,
     result_parts,
 )
@@ -333,7 +332,7 @@ class AnthropicMessages(EventsAPI):
         return read_messages(sent.get("system"), sent.get("messages"), _read_block)
 
 
-def _read_block(block: Any) -> Iterable[Part]:
+def _read_block(block: Any) -> Iterable[Part | ConversationTurn]:
     content = as_mapping(block)
     match content.get("type"):
         case "text":
@@ -344,7 +343,8 @@ def _read_block(block: Any) -> Iterable[Part]:
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
             parts = result_parts(content.get("content"), _read_block)
-            yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
+            call_id, is_error = as_text(content.get("tool_use_id")), content.get("is_error") is True
+            yield ConversationTurn("tool", parts, "", call_id, is_error)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))
         case "redacted_thinking":
@@ -362,7 +362,7 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
         case "text":
             return as_text(source.get("data"))
         case "content":
-            return "\n".join(map(str, read_parts(source.get("content"), _read_block)))
+            return "\n".join(map(str, result_parts(source.get("content"), _read_block)))
     return UnreadPart(json_text(source))
 
 

@@ -34,13 +34,9 @@ AGENTS: Final[Mapping[str, frozenset[str]]] = {
 CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
 # The same by other names.
 _NAMES: Final[Mapping[str, str]] = {
-    "deployment": "model",
-    "deployment_name": "model",
-    "variant": "model",
+    **dict.fromkeys(("deployment", "deployment_name", "variant"), "model"),
     "max_tokens": "max_output_tokens",
-    "resource": "endpoint",
-    "resource_name": "endpoint",
-    "base_url": "endpoint",
+    **dict.fromkeys(("resource", "resource_name", "base_url"), "endpoint"),
     "version": "api_version",
     "vscode_cmd": "executable",
     "command_template": "command",
