@@ -65,9 +65,6 @@ def _block(media: Media) -> dict[str, Any]:
     return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": media.base64}}
 
 
-# The API demands a value. This one is large enough for an answer and small enough for a test.
-DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
-
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "max")
 
@@ -160,7 +157,8 @@ class AnthropicProvider(BlocksProvider):
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The system text as `system`, the turns as strings, or as blocks for tool calls and their results."""
         split = split_prompt(prompt, self.vendor)
-        max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
+        # The API demands a value. This one is large enough for an answer and small enough for a test.
+        max_tokens = 4096 if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
             body["system"] = self.text_or_blocks(split.system)

@@ -31,7 +31,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
-from tests.apis.built_in import chat_providers
+from tests.apis.built_in import chat_providers, preflight_of
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
@@ -220,7 +220,7 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
     tools, choice = tuple(data.draw(TOOLS)), data.draw(CHOICES)
     request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
     with use_context(OFFLINE):
-        findings = provider().preflight(request)
+        findings = preflight_of(provider(), request)
         api = get_api(provider.offline_api)
         assert isinstance(api, ChatAPI)
         found_in_body = preflight_body(provider(), provider().prepare(request).body, api)

@@ -14,7 +14,6 @@ from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS, kind_of_media_ty
 from pytest_chatprompt.text.yaml import Node, make_node
 
 _ANSWER: Final = ("expected_output", "assertions", "expectations")
-_CASE: Final = ("id", "name", "prompt", "query", "files", *_ANSWER)
 _SILENT: Final = ("skill_name", "skill", "version", "description", "notes")
 
 
@@ -39,7 +38,7 @@ def _case(file: ForeignFile, number: int, node: Node) -> Node:
     if prompt is None:
         file.reject(node, "an eval must be a mapping with the key 'prompt'")
         return node
-    entries = file.known_entries(node, "an eval", _CASE, _SILENT)
+    entries = file.known_entries(node, "an eval", ("id", "name", "prompt", "query", "files", *_ANSWER), _SILENT)
     written = next((entries[key] for key in ("name", "id") if key in entries and entries[key].value is not None), None)
     case: dict[str, Any] = {"id": make_node(written.text if written else f"eval-{number}", written or node)}
     parts = [make_node({"type": _part_type(each.text), "value": each}, each) for each in items_of(entries.get("files"))]
