@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import httpx
 
@@ -255,8 +255,7 @@ class AnthropicMessages(EventsAPI):
 
     def api_version(self, request: httpx.Request) -> str | None:
         """The date in a header."""
-        version: str | None = request.headers.get("anthropic-version")
-        return version
+        return cast("str | None", request.headers.get("anthropic-version"))
 
     def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The id of the request, under Anthropic's own name."""

@@ -6,7 +6,7 @@ Sources: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Final, Unpack, cast
 from urllib.parse import quote
 
 import httpx
@@ -129,16 +129,14 @@ class AzureChat(OpenAIChat):
 
     def api_version(self, request: httpx.Request) -> str | None:
         """The version in the query."""
-        version: str | None = request.url.params.get("api-version")
-        return version
+        return cast("str | None", request.url.params.get("api-version"))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body, with empty content filter results."""
         body = super().body(model_request, answer)
         for choice in body["choices"]:
             choice["content_filter_results"] = _SEVERITIES
-        filtered = [{"prompt_index": 0, "content_filter_results": _SEVERITIES}]
-        return {**body, "prompt_filter_results": filtered}
+        return {**body, "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": _SEVERITIES}]}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """Azure's error: its code is the status, as text, or Azure's own word."""

@@ -174,5 +174,4 @@ class MistralEmbeddings(MistralErrors, OpenAIEmbeddings):
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """OpenAI's body, with an id."""
         body = super().reply_body(model_request, reply)
-        usage = {**body["usage"], "completion_tokens": 0}
-        return {"id": model_request.digest[:32], **body, "usage": usage}
+        return {"id": model_request.digest[:32], **body, "usage": {**body["usage"], "completion_tokens": 0}}

@@ -37,7 +37,11 @@ class OpenAIEmbeddings(OpenAIErrors):
         """A list of embeddings, as numbers or in base64: the queued ones, else one for each text."""
         vectors = _vectors(reply.json) if reply is not None else None
         if vectors is None:
-            vectors = [_vector(text, _dimensions(model_request)) for text in _texts(model_request.body.get("input"))]
+            # Mistral has the second name.
+            wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
+            is_possible = isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS
+            length = wanted if is_possible else _DIMENSIONS.get(model_request.model, 1536)
+            vectors = [_vector(text, length) for text in _texts(model_request.body.get("input"))]
         in_base64 = model_request.body.get("encoding_format") == "base64"
         tokens = ((reply.usage if reply is not None else None) or {}).get("input_tokens", 0)
         return {
@@ -70,14 +74,6 @@ def _vector(text: str, dimensions: int) -> list[float]:
     numbers = [number + 0.5 for number in struct.unpack(f"<{dimensions}h", digits)]
     length = math.hypot(*numbers)
     return [round(number / length, 9) for number in numbers]
-
-
-def _dimensions(model_request: ModelRequest) -> int:
-    # Mistral has the second name.
-    wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
-    if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
-        return wanted
-    return _DIMENSIONS.get(model_request.model, 1536)
 
 
 def _base64(vector: Sequence[float]) -> str:

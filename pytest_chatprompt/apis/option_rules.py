@@ -261,14 +261,9 @@ def _each_strict_schema(
     return find_schemas
 
 
-def _properties_not_required(schema: Mapping[str, Any]) -> list[str]:
-    properties, required = schema.get("properties"), schema.get("required")
-    known = required if isinstance(required, list | tuple) else ()
-    return [key for key in properties if key not in known] if isinstance(properties, Mapping) else []
-
-
 def _open_objects(schema: Mapping[str, Any]) -> Sequence[str]:
-    return ["object"] if _is_object(schema) and schema.get("additionalProperties") is not False else ()
+    is_object = "object" in as_items(schema.get("type")) or "properties" in schema
+    return ["object"] if is_object and schema.get("additionalProperties") is not False else ()
 
 
 objects_with_more_properties: Final = _each_strict_schema(
@@ -282,7 +277,7 @@ open_objects: Final = _each_strict_schema(
     every_format=True,
 )
 properties_not_required: Final = _each_strict_schema(
-    _properties_not_required,
+    lambda schema: [key for key in as_mapping(schema.get("properties")) if key not in as_items(schema.get("required"))],
     "{vendor}'s strict mode wants every property in 'required', and {place} leaves out {found}; "
     "add them, with null among the types of what may be missing",
 )
@@ -332,11 +327,6 @@ def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for keyword in ("properties", "$defs", "definitions"):
         for key, each in as_mapping(schema.get(keyword)).items():
             yield from _walk(each, f"{key!r} of {place}")
-
-
-def _is_object(schema: Mapping[str, Any]) -> bool:
-    kind = schema.get("type")
-    return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or "properties" in schema
 
 
 def block_rules(calls: str, names: str, tools: str, unique: str, name: tuple[str, str]) -> tuple[Rule, ...]:

@@ -36,7 +36,9 @@ class Reply:
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
             raise TypeError(f"text must be a str, not {type(self.text).__name__}; give data as json={{...}}")
-        self.tool_calls = _checked_calls(self.tool_calls)
+        if isinstance(self.tool_calls, str | Mapping) or not isinstance(self.tool_calls, Iterable):
+            raise TypeError(f"tool_calls must be a list of mappings, [{_CALL_SHAPE}], not {self.tool_calls!r}")
+        self.tool_calls = tuple(_checked_call(call, f"tool_calls[{at}]") for at, call in enumerate(self.tool_calls))
         if self.json is not None:
             self.json = _json_copy(self.json, "json")
         if self.usage is not None:
@@ -55,12 +57,6 @@ class Reply:
             raise ValueError(f"give json or {content[0]}, not both: json is the whole text of a reply")
         elif not content and not rest:
             raise ValueError("the reply is empty; give one of text, tool_calls, json or error")
-
-
-def _checked_calls(calls: Any) -> tuple[Mapping[str, Any], ...]:
-    if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
-        raise TypeError(f"tool_calls must be a list of mappings, [{_CALL_SHAPE}], not {calls!r}")
-    return tuple(_checked_call(call, f"tool_calls[{index}]") for index, call in enumerate(calls))
 
 
 def _checked_call(call: Any, place: str) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.chat_provider import ChatProvider
@@ -118,8 +118,7 @@ def get_api(name: str) -> ModelAPI:
     """The API of a name; a `LookupError` lists the names."""
     if name not in _APIS:
         raise LookupError(f"no API is called {name!r}; there are {', '.join(_APIS)}")
-    api: ModelAPI = _import(f"apis.{_APIS[name].place}")(name)
-    return api
+    return cast("ModelAPI", _import(f"apis.{_APIS[name].place}")(name))
 
 
 def _import(place: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -313,8 +313,7 @@ class EvalCase(SharedKeys):
     @property
     def system_prompt(self) -> str | None:
         """The author's `metadata.systemPrompt`: `""` to send none, `None` if it is not set."""
-        prompt: str | None = self.metadata.get("systemPrompt")
-        return prompt
+        return cast("str | None", self.metadata.get("systemPrompt"))
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int, provider_name: str = "") -> Diagnostic:

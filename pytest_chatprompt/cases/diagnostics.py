@@ -64,7 +64,8 @@ def explain_validation_error(
                 key = str(location[-1])
                 suggestion = _explain_unknown_key(key, _owner(model_location[:-1], model))
                 text = f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
-                yield node.find(location[:-1]).key_position(key), text
+                entry = node.find(location[:-1]).find_entry((key,))
+                yield (value if entry is None else entry.key).position, text
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
             case _:

@@ -73,9 +73,7 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
     # The text of the whole file is searched first, which is done in no time.
     if not cases or "{{" not in cases[0].origin.source.text:
         return None
-    for case in cases:
-        if case.vars is not None:
-            continue
+    for case in (each for each in cases if each.vars is None):
         for location, content in _texts(case):
             # A variable, perhaps with an attribute or a filter; not the braces of code.
             variable = re.search(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}", content)

@@ -1,7 +1,7 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast, get_args
 
 from pydantic import Discriminator, Tag, ValidationError, model_validator
 
@@ -129,8 +129,7 @@ class RawPart(StrictModel, extra="allow"):
     @property
     def by_provider(self) -> Mapping[str, Any]:
         """What is sent, by the names of providers; at least one."""
-        data: Mapping[str, Any] = freeze(self.model_extra)
-        return data
+        return cast("Mapping[str, Any]", freeze(self.model_extra))
 
 
 def _check_raw(by_provider: Mapping[str, Any]) -> None:

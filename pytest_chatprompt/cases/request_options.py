@@ -10,7 +10,7 @@ Source: https://platform.openai.com/docs/guides/function-calling and /structured
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
@@ -113,8 +113,7 @@ def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> FrozenDict:
     """Merge settings key by key, also within `extra_body` and the mapping of a provider; the second ones win."""
-    merged: FrozenDict = freeze(deep_merge(first, second))
-    return merged
+    return cast("FrozenDict", freeze(deep_merge(first, second)))
 
 
 def merge_settings_of_case(file: Mapping[str, Any], case: Mapping[str, Any]) -> FrozenDict:

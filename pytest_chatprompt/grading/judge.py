@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import BaseModel
 
@@ -68,8 +68,7 @@ def default_prompt() -> JudgePrompt:
     from pytest_chatprompt.cases.diagnostics import parse_definition_file  # noqa: PLC0415 - most cases have no judge
 
     text = _DEFAULT_PROMPT.read_text(encoding="utf-8")
-    prompt: JudgePrompt = parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile)
-    return prompt
+    return cast("JudgePrompt", parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +201,7 @@ def _last_object(text: str) -> dict[str, Any]:
     # verdicts with more braces.
     for match in itertools.islice(re.finditer(r"\{", text), 1000):
         with suppress(ValueError, RecursionError):
-            found: dict[str, Any] = json.loads(text[match.start() :])
-            return found
+            return cast("dict[str, Any]", json.loads(text[match.start() :]))
     return {}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from pytest_chatprompt.cases.message import Role, ToolCall
@@ -201,8 +201,7 @@ class RawContent:
     @property
     def data(self) -> Mapping[str, Any]:
         """What is sent to the first of them."""
-        data: Mapping[str, Any] = next(iter(self.by_provider.values()))
-        return data
+        return cast("Mapping[str, Any]", next(iter(self.by_provider.values())))
 
     def __str__(self) -> str:
         return f"<Raw: {', '.join(self.by_provider)}>"

@@ -171,7 +171,7 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
     """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
     from pytest_chatprompt.apis.chat_provider import ChatProvider  # noqa: PLC0415
     from pytest_chatprompt.cases.agentv_settings import resolve_references  # noqa: PLC0415
-    from pytest_chatprompt.providers.agents.base import AgentProvider, agent_variant  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
 
     def resolve(text: str | None) -> str | None:
         """The text with the variables that it refers to; `None` offline, where none is needed."""
@@ -198,4 +198,4 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
             )
         return provider
     cwd = resolve(target.agent.get("cwd"))
-    return agent_variant(provider, {**target.agent, "cwd": None if cwd is None else folder / cwd})
+    return provider.variant({**target.agent, "cwd": None if cwd is None else folder / cwd})

@@ -61,7 +61,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_V
     try:
         data = json.loads(text, **options)
     except RecursionError:
-        raise ValueError(_too_deep(max_depth)) from None
+        raise ValueError(f"nested more than {max_depth} levels deep") from None
     # Most texts cannot be beyond them. Of a long one its values are counted sooner than its brackets.
     if len(text) > min(max_values, LONG_TEXT) or text.count("[") + text.count("{") > max_depth:
         check_bounds(data, max_depth=max_depth, max_values=max_values)
@@ -90,11 +90,7 @@ def check_bounds(data: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX
         values += len(level)
         if values > max_values:
             raise ValueError(f"more than {max_values:,} values")
-    raise ValueError(_too_deep(max_depth))
-
-
-def _too_deep(max_depth: int) -> str:
-    return f"nested more than {max_depth} levels deep"
+    raise ValueError(f"nested more than {max_depth} levels deep")
 
 
 def parsed(read: Callable[[Any], Any]) -> GetPydanticSchema:

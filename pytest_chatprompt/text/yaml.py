@@ -99,11 +99,6 @@ class Node:
             node = entry.node
         return entry
 
-    def key_position(self, key: str) -> Position:
-        """The position of a key of this mapping, or of the mapping itself if it has no such key."""
-        entry = self.value.get(key) if isinstance(self.value, dict) else None
-        return self.position if entry is None else entry.key.position
-
 
 class Entry(NamedTuple):
     """A key of a mapping and its value, each as a node."""

@@ -57,9 +57,9 @@ def test_the_value_of_an_empty_text_is_none() -> None:
 def test_every_value_has_its_position() -> None:
     root = parse_yaml("a:\n  - b: x\n    c: y\n")
     assert root.find(("a", 0, "c")).position == Position(3, 8)
-    assert root.find(("a", 0)).key_position("c") == Position(3, 5)
-    assert root.find(("a", 0)).key_position("nope") == Position(2, 5)
-    assert root.find(("a",)).key_position("b") == Position(2, 3)
+    entry = root.find(("a", 0)).find_entry(("c",))
+    assert entry is not None
+    assert entry.key.position == Position(3, 5)
 
 
 def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:

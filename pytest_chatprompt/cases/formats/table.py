@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Final
+from typing import Final, cast
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation
 from pytest_chatprompt.text.yaml import Node
@@ -44,6 +44,5 @@ def translate(file: ForeignFile) -> Translation | None:
     """Translate a file into our own format; `None` if it has none of the formats known here."""
     for module, recognizes in FORMATS.items():
         if recognizes(file.document):
-            translation: Translation = import_module(f"{__package__}.{module}").translate(file)
-            return translation
+            return cast("Translation", import_module(f"{__package__}.{module}").translate(file))
     return None

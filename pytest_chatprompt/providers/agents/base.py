@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, Unpack
 
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import PayloadError
@@ -97,6 +97,15 @@ class AgentProvider(ABC):
         self.env = dict(settings.get("env") or {})
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
         self.capture = settings.get("capture", False)
+
+    def variant(self, attributes: Mapping[str, Any]) -> Self:
+        """Copy the agent, with other attributes by the names of AgentV's targets; what it lacks is left out."""
+        variant = copy.copy(self)
+        for name, value in attributes.items():
+            attribute = "extra_args" if name == "args" else name
+            if value is not None and hasattr(self, attribute):
+                setattr(variant, attribute, tuple(value) if name == "args" else value)
+        return variant
 
     @abstractmethod
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
@@ -227,16 +236,3 @@ def portable_text(text: str, root: Path) -> str:
     """Put placeholders in place of the temporary folder, and of the root folder in URIs."""
     text = text.replace(PLACEHOLDER_FOLDER.as_uri(), "file://{folder}").replace(root.as_uri(), "file://{rootdir}")
     return text.replace(str(PLACEHOLDER_FOLDER), "{folder}")
-
-
-P = TypeVar("P", bound=AgentProvider)
-
-
-def agent_variant(provider: P, attributes: Mapping[str, Any]) -> P:
-    """Copy an agent, with other attributes by the names of AgentV's targets; what it lacks is left out."""
-    variant = copy.copy(provider)
-    for name, value in attributes.items():
-        attribute = "extra_args" if name == "args" else name
-        if value is not None and hasattr(provider, attribute):
-            setattr(variant, attribute, tuple(value) if name == "args" else value)
-    return variant

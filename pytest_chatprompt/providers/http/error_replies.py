@@ -126,51 +126,44 @@ class ErrorContext(NamedTuple):
     redact: Callable[[str], str]
 
 
-class _ErrorKind(NamedTuple):
-    """An error class, what to do about it, and the replies that it is for: by their statuses and codes."""
-
-    error_class: type[APIStatusError]
-    advice: str
-    signs: Set[int | str]
-
-
-# The first that matches counts. Codes come before the status: several vendors use one status for many errors.
-_KINDS: Final = (
-    _ErrorKind(
+# Error classes, what to do about each, and the replies that it is for, by their statuses and codes: the first that
+# matches counts. Codes come before the status: several vendors use one status for many errors.
+_KINDS: Final[tuple[tuple[type[APIStatusError], str, Set[int | str]], ...]] = (
+    (
         ContentFilterError,
         "The content filter rejected the prompt: reword the case, or change the filter's settings.",
         {"content_filter", "content_policy_violation"},
     ),
-    _ErrorKind(
+    (
         QuotaError,
         "No quota or credit is left, and waiting a little does not help: check your plan and billing.",
         {HTTPStatus.PAYMENT_REQUIRED, *_NO_QUOTA_CODES},
     ),
-    _ErrorKind(
+    (
         AuthenticationError,
         "Check the key: the environment variable {key_variable}, or api_key.",
         {HTTPStatus.UNAUTHORIZED, *_BAD_KEY_CODES},
     ),
-    _ErrorKind(
+    (
         PermissionDeniedError,
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
         {HTTPStatus.FORBIDDEN},
     ),
-    _ErrorKind(NotFoundError, "Check {target}.", {HTTPStatus.NOT_FOUND}),
-    _ErrorKind(NotFoundError, "It redirects to {location}. Check {target}.", set(range(300, 400))),
-    _ErrorKind(
+    (NotFoundError, "Check {target}.", {HTTPStatus.NOT_FOUND}),
+    (NotFoundError, "It redirects to {location}. Check {target}.", set(range(300, 400))),
+    (
         BadRequestError,
         "The request is too large: shorten its messages, or the files that they name.",
         {HTTPStatus.REQUEST_ENTITY_TOO_LARGE},
     ),
-    _ErrorKind(RateLimitError, "Wait and run again, or send fewer requests at once.", {HTTPStatus.TOO_MANY_REQUESTS}),
-    _ErrorKind(
+    (RateLimitError, "Wait and run again, or send fewer requests at once.", {HTTPStatus.TOO_MANY_REQUESTS}),
+    (
         InternalServerError,
         "The API has a fault or is overloaded: run again later.",
         # A timeout on the API's side, a conflict with another request, and what Bedrock answers where the model fails.
         {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.FAILED_DEPENDENCY, *range(500, 1000)},
     ),
-    _ErrorKind(
+    (
         BadRequestError,
         "The API rejected the request: look in the case's snapshot at what is sent to {target}.",
         set(range(1000)),
@@ -181,7 +174,8 @@ _KINDS: Final = (
 def error_from_reply(reply: httpx.Response, context: ErrorContext) -> APIStatusError:
     """Make the error for a reply."""
     body, redact = parse_error_body(reply), context.redact
-    kind = next(kind for kind in _KINDS if not kind.signs.isdisjoint((reply.status_code, *body.codes)))
+    found = {reply.status_code, *body.codes}
+    error_class, advice = next((error, advice) for error, advice, signs in _KINDS if signs & found)
     message = redact(body.message)
     code = next((code for code in body.codes if code != NO_QUOTA_CODE), None)
     request_id = next((reply.headers[name] for name in _REQUEST_ID_HEADERS if name in reply.headers), body.request_id)
@@ -191,9 +185,9 @@ def error_from_reply(reply: httpx.Response, context: ErrorContext) -> APIStatusE
     retry_after = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
     details = ", ".join(filter(None, (code, request_id and f"request {request_id}", retry_after)))
     location = reply.headers.get("location", "somewhere else")
-    advice = kind.advice.format(key_variable=context.key_variable, target=context.target, location=location)
+    advice = advice.format(key_variable=context.key_variable, target=context.target, location=location)
     text = f"{head}: {message or '(an empty body)'}\n{advice}{filtered}"
-    return kind.error_class(
+    return error_class(
         f"{text}\n({redact(details)})" if details else text,
         status=reply.status_code,
         message=message,
