@@ -84,7 +84,7 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
 def find_moved_prefix(sent: Sequence[SentRequest]) -> tuple[Finding, ...]:
     """What `describe_break` says of the requests to chat APIs; there is no conversation in others."""
     broken = describe_break([each for each in sent if isinstance(api_of(each), ChatAPI)])
-    text = f"{broken}; if it has to be so, mark it with moves_cache_prefix(reason=...)"
+    text = f"{broken}; if it has to be so, mark the test moves_cache_prefix(reason=...), or give the case that tag"
     return (Finding("cache_prefix", text, "https://platform.openai.com/docs/guides/prompt-caching"),) if broken else ()
 
 
