@@ -167,7 +167,9 @@ _FILE_KEYS: Final = _FORM_KEYS | {"data", "bytes", "format", "media_type", "mime
 _FILES: Final = frozenset({"source", "inlinedata", "filedata", "inputaudio", "image", "document", "audio", "video"})
 # What stands under these is read as it is, however deep: arguments and results of tools, documents that are data.
 _DATA: Final = frozenset({"input", "args", "arguments", "response", "json", "data"})
-# And a text under these, even if it looks like base64.
+# But these, with the keys above them, are schemas.
+_SCHEMAS: Final = frozenset({("inputSchema", "json"), ("functionDeclarations", "response")})
+# A text under these is one, even if it looks like base64.
 _TEXTS: Final = (_DATA - {"data"}) | {"text", "content", "output", "description"}
 # An image, a sound or a document; vendors count these in ways of their own.
 _DATA_URL: Final = re.compile(r"data:[^,]*;base64,.*", re.DOTALL)
@@ -209,8 +211,8 @@ def _texts(value: Any, key: str) -> Iterator[str]:
 
 def key_below(key: str, name: str) -> str:
     """The key that says how to read what stands under `name` in a mapping under `key`."""
-    # A property may have any name, and so may data; `json` is a schema there.
-    return "" if names_arguments(key) else key if key in _DATA or (key, name) == ("inputSchema", "json") else name
+    # A property may have any name, and so may data.
+    return "" if names_arguments(key) else key if key in _DATA or (key, name) in _SCHEMAS else name
 
 
 def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:
