@@ -77,7 +77,7 @@ _NESTED: Final = ("generationConfig", "inferenceConfig")
 # Here each is for a case, or a file, and all of its providers.
 _SHARED: Final = ("tools", "tool_choice", "response_format", "instructions")
 _TOP: Final = "prompts providers targets tests scenarios defaultTest env evaluateOptions commandLineOptions description"
-_TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath sharing tags writeLatestResults"
+_TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath outputs sharing tags writeLatestResults"
 _RUN: Final = (
     "cache delay envPath generateSuggestions grader maxConcurrency maxEvalTimeMs progressBar share showProgressBar "
     "suggestionsCount table tableCellMaxLength tags timeoutMs verbose write"

@@ -722,6 +722,7 @@ def test_what_has_no_effect_is_warned_about_once(tmp_path: Path) -> None:
         + """
 prompts: [{raw: Hi, config: {temperature: 1}}]
 tags: {a: b}
+outputs: {path: results.json}
 derivedMetrics: []
 commandLineOptions: {filterRange: 1:2, cache: false}
 evaluateOptions: {maxConcurrency: 1}
@@ -735,16 +736,16 @@ tests:
     warnings: list[str] = []
     load(tmp_path, config, warnings, t_csv="q,__metric,__metadata:a\n1,m,x\n2,m,x\n")
     assert warnings == [
-        "promptfooconfig.yaml:5:1: 'derivedMetrics' of a promptfoo file has no effect here",
-        "promptfooconfig.yaml:8:39: 'threshold' of the default test has no effect here",
-        "promptfooconfig.yaml:8:25: 'provider' of the default test has no effect here; name it in 'providers'",
+        "promptfooconfig.yaml:6:1: 'derivedMetrics' of a promptfoo file has no effect here",
+        "promptfooconfig.yaml:9:39: 'threshold' of the default test has no effect here",
+        "promptfooconfig.yaml:9:25: 'provider' of the default test has no effect here; name it in 'providers'",
         "promptfooconfig.yaml:3:21: 'config' of a prompt has no effect here",
-        "promptfooconfig.yaml:6:22: 'filterRange' of 'commandLineOptions' has no effect here",
-        "promptfooconfig.yaml:12:5: the column '__metric' has no effect here",
-        "promptfooconfig.yaml:12:5: the column '__metadata:a' has no effect here",
-        "promptfooconfig.yaml:10:6: 'threshold' of a test has no effect here",
-        "promptfooconfig.yaml:10:90: 'rubricPrompt' of the options of a test has no effect here",
-        "promptfooconfig.yaml:10:56: 'weight' of an assert has no effect here",
+        "promptfooconfig.yaml:7:22: 'filterRange' of 'commandLineOptions' has no effect here",
+        "promptfooconfig.yaml:13:5: the column '__metric' has no effect here",
+        "promptfooconfig.yaml:13:5: the column '__metadata:a' has no effect here",
+        "promptfooconfig.yaml:11:6: 'threshold' of a test has no effect here",
+        "promptfooconfig.yaml:11:90: 'rubricPrompt' of the options of a test has no effect here",
+        "promptfooconfig.yaml:11:56: 'weight' of an assert has no effect here",
     ]
 
 
