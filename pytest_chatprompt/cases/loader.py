@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 DEFAULT_TARGET: Final = "default"
 # Down to the messages of a case, and its rows. The text is parsed again where the place of anything else is needed.
 _LEVELS: Final = 4
-# The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
-_DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 
 
 class EvalFileKeys(SharedKeys):
@@ -332,7 +330,8 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
     }
-    for name in _DEFAULTS:
+    # Where neither sets one of these, nothing is set.
+    for name in ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize"):
         value = getattr(file, name)
         if value is not None and getattr(case, name) is None:
             merged[name] = value

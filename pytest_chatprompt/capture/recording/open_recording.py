@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_size import estimate_tokens
@@ -34,7 +33,7 @@ from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EX
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.prices import Billing
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, read_usage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send

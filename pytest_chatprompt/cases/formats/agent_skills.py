@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS, kind_of_media_type, media_type_of_url
-from pytest_chatprompt.text.yaml import Node
+from pytest_chatprompt.text.yaml import Node, make_node
 
 _ANSWER: Final = ("expected_output", "assertions", "expectations")
 _CASE: Final = ("id", "name", "prompt", "query", "files", *_ANSWER)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.cases import templates
-from pytest_chatprompt.cases.formats.foreign_file import ProblemError, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ProblemError
 from pytest_chatprompt.cases.rows import find_problem
 from pytest_chatprompt.text.json_data import as_in_javascript
-from pytest_chatprompt.text.yaml import Node
+from pytest_chatprompt.text.yaml import Node, make_node
 from pytest_chatprompt.wording import did_you_mean
 
 

@@ -23,7 +23,6 @@ from pytest_chatprompt.cases.formats.foreign_file import (
     ProblemError,
     Translation,
     items_of,
-    make_node,
 )
 from pytest_chatprompt.cases.formats.nunjucks import (
     CaseTexts,
@@ -38,7 +37,7 @@ from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
 from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import sniff_media_type
-from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
+from pytest_chatprompt.text.yaml import Entry, Node, YamlError, make_node, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 Nodes = Mapping[str, Node]
