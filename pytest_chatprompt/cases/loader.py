@@ -227,21 +227,20 @@ class _EvalFileLoader:
         pattern = str(case.request)
         before, star, _ = pattern.partition("*")
         after = pattern.rpartition("*")[2] if star else ""
-        slash, start = pattern[: pattern.startswith("/")], len(before.removeprefix("/"))
-        folder = self.root if slash else self.path.parent
+        folder = self.root if pattern.startswith("/") else self.path.parent
         # `Path.glob` finds hidden files too. Nothing but a star stands for others.
         escaped = re.sub(r"[?[]", r"[\g<0>]", pattern.removeprefix("/"))
         rows = []
         try:
             for found in sorted(glob(escaped, root_dir=folder, recursive=True)):  # noqa: PTH207
                 file = found.replace("\\", "/")
-                stars = file[start : len(file) - len(after)]
+                stars = file[len(before.removeprefix("/")) : len(file) - len(after)]
                 if not (folder / file).is_file() or f"__snapshots__/{self.path.stem}/" in file:
                     continue
                 if not file.endswith(".jsonl"):
                     rows.append(Row(stars or file, file, 0, 0, {"id": stars}))
                     continue
-                path = find_file(slash + file, folder, self.root).path
+                path = find_file(file, folder, self.root).path
                 for position, body, problem in read_jsonl(path, self.root):
                     id_ = f"{stars}:{position.line}" if stars else str(position.line)
                     values = {"id": stars, "request": body}

@@ -614,7 +614,7 @@ class _Case:
         variables: Mapping[str, Any] | None = self.texts.variables
         if data is _NO_JSON:
             variables = None
-            user = [{"role": "user", "content": self.texts.write(template, place, self.texts.rendered)}]
+            user = [{"role": "user", "content": self.written(template, place, self.texts.rendered)}]
             text = self.texts.put_out(template, place, self.texts.rendered)
             if text is None:
                 return user
@@ -622,11 +622,10 @@ class _Case:
             if is_yaml and not all(re.match(_TAKE_YAML, each.name) for each in self.providers):
                 raise ProblemError(place, "promptfoo sends this YAML to some providers as a text; write it as JSON")
             data = self.yaml_messages(text) if is_yaml else _json(text)
-            if _MEDIA.search(text) and any("gemini" in each.name for each in self.providers):
-                hint = "write the test in an eval file, with a part {type: image, value: ...}"
-                raise ProblemError(place, f"promptfoo sends the media in this text to Gemini as media; {hint}")
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
-                if _REWRITTEN.search(text) and any("anthropic" in each.name for each in self.providers):
+                if _REWRITTEN.search(text) and any(
+                    re.match("(bedrock.*)?anthropic", each.name) for each in self.providers
+                ):
                     rewriting = "promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role"
                     self.reader.file.ignore(place, f"{rewriting}; here it is sent as it is written")
                 return user
@@ -636,6 +635,14 @@ class _Case:
         if not messages or not all(isinstance(each, dict) and "role" in each for each in messages):
             raise ProblemError(place, "this prompt is JSON, or nearly, but no list of {role: ..., content: ...}")
         return [self.message(each, variables) for each in messages]
+
+    def written(self, template: str, place: Node, variables: Mapping[str, Any] | None = None) -> Node:
+        """The node of a text of a message."""
+        is_for_gemini = any(each.name.startswith("gemini") for each in self.providers)
+        if is_for_gemini and _MEDIA.search(self.texts.put_out(template, place, variables) or ""):
+            hint = "write the test in an eval file, with a part {type: image, value: ...}"
+            raise ProblemError(place, f"promptfoo sends the media in this text to Gemini as media; {hint}")
+        return self.texts.write(template, place, variables)
 
     def yaml_messages(self, text: str) -> Any:
         try:
@@ -653,12 +660,15 @@ class _Case:
         left_out = ("content", "type") if data.get("type") == "message" else ("content",)
         message = {key: with_scalars(value, final) for key, value in data.items() if key not in left_out}
         if isinstance(content, str):
-            message["content"] = self.texts.write(content, place, variables)
+            message["content"] = self.written(content, place, variables)
         elif isinstance(content, list):
             parts = [_part(with_scalars(each, final), place) for each in content]
             if ("text", "text") in pairwise(part["type"] for part in parts):
                 raise ProblemError(place, "a message has two texts in a row, which are one here; write one text")
-            message["content"] = [part | {"value": self.texts.write(part["value"], place)} for part in parts]
+            writes = {"text": self.written}
+            message["content"] = [
+                part | {"value": writes.get(part["type"], self.texts.write)(part["value"], place)} for part in parts
+            ]
         elif isinstance(content, dict):
             raise ProblemError(place, "the content of a message must be a text, or a list of parts")
         elif "content" in data:

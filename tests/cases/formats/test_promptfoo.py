@@ -11,7 +11,7 @@ import pytest
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import LoadedCase, load_eval_file
 from pytest_chatprompt.errors import EvalFileError
-from tests.media import MP3, PNG, in_base64
+from tests.media import MP3, PNG, data_url, in_base64
 
 HEAD = "providers: [openai:chat:gpt-x]\n"
 
@@ -367,7 +367,7 @@ def test_a_text_that_promptfoo_rewrites_for_anthropic_is_sent_as_it_is_written(t
         "promptfooconfig.yaml:1:25: promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role; "
         "here it is sent as it is written"
     ]
-    config["providers"] = ["openai:gpt-x"]
+    config["providers"] = ["openai:gpt-x", "openrouter:anthropic/claude-x"]
     load(tmp_path, json.dumps(config))
 
 
@@ -404,6 +404,18 @@ def test_a_chat_prompt_may_have_tool_calls_and_media(tmp_path: Path) -> None:
         f"data:audio/mpeg;base64,{in_base64(MP3)}"[:30],
     ]
     assert (assistant.content, assistant.tool_calls[0].id, tool.content, last.content) == (None, "1", "what", None)
+
+
+def test_an_image_of_a_chat_goes_to_gemini_as_such(tmp_path: Path) -> None:
+    part = {"type": "image_url", "image_url": {"url": "{{ image }}"}}
+    config = {
+        "prompts": [json.dumps([{"role": "user", "content": [part]}])],
+        "providers": ["google:gemini-x", "openrouter:google/gemini-x"],
+        "tests": [{"vars": {"image": "file://a.png"}}],
+    }
+    (loaded,) = load(tmp_path, json.dumps(config), a_png=PNG)
+    (image,) = loaded.render().input_messages[0].parts
+    assert image.model_dump(exclude_defaults=True)["value"] == data_url(PNG)
 
 
 def test_variables_are_read_as_promptfoo_reads_them(tmp_path: Path) -> None:
@@ -817,6 +829,8 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: ['[{\"role\": \"user\", \"content\": \"a\"}]']\ntests: [{provider: ollama:llama}]", "2:11: promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'", id="a-chat-for-a-completion"),
         pytest.param("prompts: ['- role: user']\ntests: [{provider: anthropic:claude-x}]", "2:11: promptfoo sends this YAML to some providers as a text; write it as JSON", id="yaml-for-a-provider-that-takes-none"),
         pytest.param("prompts: ['{{ image }}\n\n  Describe it']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-in-a-text-for-gemini"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"{{ image }}\"}]}]']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-in-a-text-of-a-chat-for-gemini"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": \"{{ image }}\"}]']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-as-the-content-of-a-message-for-gemini"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: str, message: str) -> None:
