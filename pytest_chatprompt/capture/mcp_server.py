@@ -41,6 +41,9 @@ from pytest_chatprompt.wording import cut, data_place, visible_line
 if TYPE_CHECKING:
     from mcp import Client
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip install 'pytest-chatprompt[mcp]'"
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
@@ -91,7 +94,6 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
         TypeError: not exactly one of the server, a command and a URL is given, or one of them is of another type.
         ValueError: another argument has an invalid value.
     """
-    __tracebackhide__ = True
     check_setting("mcp_tools", "url", url, NonEmptyString | None)
     check_setting("mcp_tools", "env", env or {}, dict[str, str])
     check_setting("mcp_tools", "cwd", cwd, str | Path | None)
@@ -126,7 +128,6 @@ def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _read_command(
     command: Sequence[str | Path], env: Mapping[str, str], cwd: Path, timeout_seconds: float
 ) -> dict[str, Any]:
-    __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
     is_list = isinstance(command, list | tuple) and all(isinstance(word, str | Path) for word in command)
@@ -164,7 +165,6 @@ def _read_command(
 def _read_url(
     url: str, headers: Mapping[str, str], allowed_hosts: Collection[str] | None, timeout_seconds: float
 ) -> dict[str, Any]:
-    __tracebackhide__ = True
     host = urlsplit(url).hostname
     if host is None:
         raise MCPServerError(f"the MCP server at {url}: a URL begins with http:// or https://")
@@ -192,7 +192,6 @@ def _read_url(
 
 def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], timeout_seconds: float) -> dict[str, Any]:
     """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible."""
-    __tracebackhide__ = True
     from mcp import MCPError  # noqa: PLC0415
 
     result: Future[dict[str, Any]] = Future()

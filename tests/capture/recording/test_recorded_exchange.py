@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.apis.model_api import read_usage, write_aws_message
+from pytest_chatprompt.apis.model_api import write_aws_message
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
@@ -22,7 +22,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.providers.response import TokenUsage, read_usage
 
 REQUEST = httpx.Request("POST", "https://api.example/v1/chat")
 EVENTS = b"data: {}\n\ndata: [DONE]\n\n"
