@@ -21,9 +21,9 @@ from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
+    ConversationTurn,
     Part,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -33,7 +33,6 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_messages,
-    read_parts,
     read_url,
     result_parts,
 )
@@ -65,9 +64,6 @@ def _block(media: Media) -> dict[str, Any]:
         return {"type": media.kind, "source": {"type": "url", "url": media.url}}
     return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": media.base64}}
 
-
-# The API demands a value. This one is large enough for an answer and small enough for a test.
-DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "max")
@@ -164,7 +160,8 @@ class AnthropicProvider(BlocksProvider):
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The system text as `system`, the turns as strings, or as blocks for tool calls and their results."""
         split = split_prompt(prompt, self.vendor)
-        max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
+        # The API demands a value. This one is large enough for an answer and small enough for a test.
+        max_tokens = 4096 if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
             body["system"] = self.text_or_blocks(split.system)
@@ -336,7 +333,7 @@ class AnthropicMessages(EventsAPI):
         return read_messages(sent.get("system"), sent.get("messages"), _read_block)
 
 
-def _read_block(block: Any) -> Iterable[Part]:
+def _read_block(block: Any) -> Iterable[Part | ConversationTurn]:
     content = as_mapping(block)
     match content.get("type"):
         case "text":
@@ -347,7 +344,8 @@ def _read_block(block: Any) -> Iterable[Part]:
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
             parts = result_parts(content.get("content"), _read_block)
-            yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
+            call_id, is_error = as_text(content.get("tool_use_id")), content.get("is_error") is True
+            yield ConversationTurn("tool", parts, "", call_id, is_error)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))
         case "redacted_thinking":
@@ -365,7 +363,7 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
         case "text":
             return as_text(source.get("data"))
         case "content":
-            return "\n".join(map(str, read_parts(source.get("content"), _read_block)))
+            return "\n".join(map(str, result_parts(source.get("content"), _read_block)))
     return UnreadPart(json_text(source))
 
 

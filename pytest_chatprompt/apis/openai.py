@@ -19,7 +19,6 @@ from pytest_chatprompt.apis.conversation import (
     Part,
     SentMedia,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -424,7 +423,7 @@ def read_chat_message(message: Any) -> ConversationTurn:
     if role == "tool":
         name = as_text(first_of(message, "tool_name", "name"))
         result = result_parts(parts, lambda part: (part,))
-        return ConversationTurn(role, (ToolResult(result, as_text(message.get("tool_call_id")), name),))
+        return ConversationTurn(role, result, name, as_text(message.get("tool_call_id")))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))

@@ -56,7 +56,6 @@ class Budget(Protocol):
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Settle:
         """Reserve the estimated cost of a request, until it is settled; wait while others may use up the budget."""
-        ...
 
 
 class SendContext(NamedTuple):

@@ -197,4 +197,3 @@ class Provider(Protocol):
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, and wait for the answer."""
-        ...

@@ -22,6 +22,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.apis.option_rules import choices_without_tools
 from pytest_chatprompt.prompt.chat_prompt import Media
+from tests.apis.built_in import preflight_of
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -38,7 +39,7 @@ def findings_of(provider: ChatProvider, *prompt: ChatMessage, **options: Any) ->
     request = ProviderRequest(chat_prompt=prompt or (HI,), metadata={"systemPrompt": ""}, **options)
     return [
         (finding.rule, finding.message_number or finding.location, finding.text)
-        for finding in provider.preflight(request)
+        for finding in preflight_of(provider, request)
     ]
 
 
