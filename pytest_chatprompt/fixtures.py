@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.cli import CLIProvider
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 T = TypeVar("T")
 
@@ -36,7 +39,6 @@ _NO_COMMAND: Final = (
 
 def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T:
     """The value of a fixture; an eval item keeps it for all who ask, since pytest does not make all of its fixtures."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
     value: T = request.node.once(name, make) if isinstance(request.node, EvalItem) else make()
@@ -46,7 +48,6 @@ def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T
 @pytest.fixture
 def eval_case(request: pytest.FixtureRequest) -> EvalCase:
     """The case of the eval file that is running (EvalCase, frozen)."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.fixture_values import case_of  # noqa: PLC0415
 
     return _once(request, "eval_case", lambda: case_of(request.node))
@@ -55,7 +56,6 @@ def eval_case(request: pytest.FixtureRequest) -> EvalCase:
 @pytest.fixture
 def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> ProviderRequest:
     """The ProviderRequest made from the case."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.fixture_values import request_of_case  # noqa: PLC0415
 
     return _once(request, "eval_request", lambda: request_of_case(request, eval_case))
@@ -64,7 +64,6 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
 @pytest.fixture
 def eval_provider(request: pytest.FixtureRequest) -> Provider:
     """The provider that the case is sent through; by default the fixture `<name>_provider`."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.fixture_values import provider_name, provider_named  # noqa: PLC0415
 
     return _once(request, "eval_provider", lambda: provider_named(request, provider_name(request)))
@@ -73,7 +72,6 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
 @pytest.fixture
 def eval_judge(request: pytest.FixtureRequest) -> Provider:
     """The provider that `llm_rubric` asks: that of chatprompt_judge, else the default one."""
-    __tracebackhide__ = True
     from pytest_chatprompt.errors import CheckError, UnknownProviderError  # noqa: PLC0415
     from pytest_chatprompt.runs.fixture_values import provider_named  # noqa: PLC0415
 
@@ -117,7 +115,6 @@ claude_provider = _built_in("claude", "Claude Code with its defaults.")
 @pytest.fixture(scope="session")
 def cli_provider() -> CLIProvider:
     """An agent that a command line runs; override it to set the command, which has no default."""
-    __tracebackhide__ = True
     from pytest_chatprompt.errors import MissingSettingError  # noqa: PLC0415
 
     raise MissingSettingError(_NO_COMMAND)
@@ -145,7 +142,6 @@ def eval_response(
     request: pytest.FixtureRequest, eval_request: ProviderRequest, eval_provider: Provider, eval_api: EvalAPI
 ) -> ProviderResponse:
     """The ProviderResponse; asking for it sends the request."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.fixture_values import response_of  # noqa: PLC0415
 
     return response_of(request, eval_request, eval_provider, eval_api)
@@ -183,7 +179,6 @@ def eval_snapshot(
     request: pytest.FixtureRequest, snapshot: SnapshotAssertion, eval_masks: Mapping[Any, Any]
 ) -> SnapshotAssertion:
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
-    __tracebackhide__ = True
     from pytest_chatprompt.runs.code_snapshots import wrap_snapshot  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 

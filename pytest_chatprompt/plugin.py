@@ -68,7 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
-        config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
+        if options.ab is None:
+            config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
         if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
             config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
     if options.reports and not is_worker:

@@ -73,6 +73,8 @@ _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-a
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
 _TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 # "tools: Tool names must be unique."
+# That the type is an object is in `InputSchemaTyped` of anthropic 2.14.
+_ROOTS: Final = "https://github.com/anthropics/claude-code/issues/5973"
 _UNIQUE: Final = "https://github.com/anthropics/claude-code/issues/10687"
 _TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
@@ -130,6 +132,7 @@ class AnthropicProvider(BlocksProvider):
     rules = (
         *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _UNIQUE, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
+        about_definitions("tool-schema", _ROOTS, option_rules.roots_of_parameters("oneOf", "anyOf", "allOf")),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),

@@ -116,6 +116,7 @@ _effort: Final = effort_among("Amazon Bedrock", "low", "medium", "high", "xhigh"
 
 _CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_ROOTS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html"
 _SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
 _CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
 _CONFIG: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
@@ -173,6 +174,7 @@ class BedrockProvider(BlocksProvider):
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
+        about_definitions("tool-schema", _ROOTS, option_rules.roots_of_parameters()),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
         about_media("document-text", _MEDIA, message_rules.documents_without_text),

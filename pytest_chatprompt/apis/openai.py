@@ -99,6 +99,8 @@ _SAMPLING: Final = ("top_p", "presence_penalty", "frequency_penalty", "logprobs"
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
+    # The API's own error says so: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not'".
+    about_definitions("tool-schema", _CHAT, option_rules.roots_of_parameters("oneOf", "anyOf", "allOf", "enum", "not")),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
     about_definitions("schema-name", _CHAT, option_rules.schema_name),
     about_definitions("json-word", _JSON, option_rules.json_without_the_word),

@@ -41,6 +41,9 @@ from pytest_chatprompt.wording import cut, data_place, visible_line
 if TYPE_CHECKING:
     from mcp import Client
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip install 'pytest-chatprompt[mcp]'"
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
@@ -88,12 +91,9 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 
     Raises:
         MCPServerError: the server could not be started or reached, or does not keep to the protocol.
-        TypeError: not exactly one of the server, a command and a URL is given, or the command is no list.
+        TypeError: not exactly one of the server, a command and a URL is given, or one of them is of another type.
         ValueError: another argument has an invalid value.
     """
-    __tracebackhide__ = True
-    if [server, command, url].count(None) != 2:  # noqa: PLR2004
-        raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
     check_setting("mcp_tools", "url", url, NonEmptyString | None)
     check_setting("mcp_tools", "env", env or {}, dict[str, str])
     check_setting("mcp_tools", "cwd", cwd, str | Path | None)
@@ -102,8 +102,14 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
     try:
         # An extra, and a second to import; version 1 has no such client.
         from mcp import Client  # noqa: F401, PLC0415
-    except ImportError:
+        from mcp.server import MCPServer, Server  # noqa: PLC0415
+    except ImportError as error:
+        if error.name != "mcp":
+            raise
         raise MCPServerError(_NO_SDK) from None
+    # Of a text the SDK would make a URL.
+    if [server, command, url].count(None) != 2 or not isinstance(server, MCPServer | Server | None):  # noqa: PLR2004
+        raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
     if command is not None:
         return _read_command(command, env or {}, Path(cwd or root), timeout_seconds)
     if url is not None:
@@ -122,7 +128,6 @@ def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _read_command(
     command: Sequence[str | Path], env: Mapping[str, str], cwd: Path, timeout_seconds: float
 ) -> dict[str, Any]:
-    __tracebackhide__ = True
     from mcp.client.stdio import get_default_environment  # noqa: PLC0415
 
     is_list = isinstance(command, list | tuple) and all(isinstance(word, str | Path) for word in command)
@@ -160,7 +165,6 @@ def _read_command(
 def _read_url(
     url: str, headers: Mapping[str, str], allowed_hosts: Collection[str] | None, timeout_seconds: float
 ) -> dict[str, Any]:
-    __tracebackhide__ = True
     host = urlsplit(url).hostname
     if host is None:
         raise MCPServerError(f"the MCP server at {url}: a URL begins with http:// or https://")
@@ -188,7 +192,6 @@ def _read_url(
 
 def _run(name: str, read: Callable[[], Coroutine[Any, Any, dict[str, Any]]], timeout_seconds: float) -> dict[str, Any]:
     """Read a server in an event loop of its own: the caller's thread may have one already, and stays interruptible."""
-    __tracebackhide__ = True
     from mcp import MCPError  # noqa: PLC0415
 
     result: Future[dict[str, Any]] = Future()

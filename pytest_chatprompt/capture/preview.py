@@ -19,6 +19,9 @@ from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, Provide
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 def can_preview(provider: object) -> bool:
     """Whether a provider's requests can be shown without `send`, as those of the built-in ones can."""
@@ -31,7 +34,6 @@ def can_preview(provider: object) -> bool:
 
 def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -> Exchange | None:
     """Capture what a built-in provider would send; `None` if it has to send, or a test may answer or read it."""
-    __tracebackhide__ = True
     if api.is_read or not (isinstance(provider, ChatProvider) and is_built_in_class(type(provider))):
         return None
     if not provider.sends_what_it_prepares:
@@ -48,7 +50,6 @@ def preview(
     provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
 ) -> Exchange:
     """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline."""
-    __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not provider.sends_what_it_prepares:
         from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send
 

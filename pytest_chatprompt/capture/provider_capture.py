@@ -37,12 +37,14 @@ from pytest_chatprompt.providers.context import SendContext, current_context, us
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 from pytest_chatprompt.text.json_data import with_scalars
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 SendFunction = Callable[[ProviderRequest], Any]
 
 
 def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
     """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
-    __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         return _run_agent(provider, request, api.redactor, api)
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
@@ -56,7 +58,6 @@ def _let_send(
     provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, attempts: ConnectionAttempts
 ) -> Exchange:
     """Let a provider send to `api`; what went wrong is raised even if the provider swallows it."""
-    __tracebackhide__ = True
     start, errors = len(api.log), len(api.errors)
     try:
         response = call_provider(provider, request)
@@ -90,7 +91,6 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     `replies` are given in place of the API's own; `api` forwards what child processes send to its server; `first` lets
     only the first request out, whose answer is the response if the provider wants to send more, or reads none.
     """
-    __tracebackhide__ = True
     # It sees what is sent, and what models reply.
     recording = recording or OpenRecording(sends=True, is_kept=first is not None)
     recording.budget = current_context().budget
@@ -125,7 +125,6 @@ def capture_replayed(
     provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
 ) -> Exchange:
     """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
-    __tracebackhide__ = True
     api.recording = recording
     started_at = time.monotonic()
     exchange = capture_offline(provider, request, api)
@@ -137,7 +136,6 @@ def capture_replayed(
 
 def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
     """Let a provider send a request: an object with `send`, or a function. An async one is awaited."""
-    __tracebackhide__ = True
     if inspect.isclass(provider):
         raise ProviderError(
             f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
@@ -160,7 +158,6 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
 
 def _wait_for(awaitable: Awaitable[Any]) -> Any:
     """The result of an awaitable, from an event loop of its own."""
-    __tracebackhide__ = True
 
     async def wait() -> Any:
         return await awaitable
@@ -182,7 +179,6 @@ def _run_agent(
     provider: AgentProvider, request: ProviderRequest, redactor: Redactor, api: EvalAPI | None = None
 ) -> Exchange:
     """Run an agent: offline, where `api` answers it, only with `capture`, since its command is known beforehand."""
-    __tracebackhide__ = True
     context = current_context() if api is None else SendContext(is_offline=True)
     redactor.add_agent_environment(provider.env)
     invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)

@@ -231,8 +231,8 @@ class EvalCase(SharedKeys):
         guideline_patterns: the globs that make a file a guideline; empty for none.
         tags: the file's tags, then the case's own, each once.
         input_messages: the messages to send, at least one; empty only beside `request`.
-        request: the path of a captured request, which is sent in place of messages, or a glob of several; `None` for
-            none.
+        request: the path of a captured request, which is sent in place of messages, of a log of several, or a glob;
+            `None` for none.
         api: the provider whose API got the captured request; `None` if its shape tells it.
         expected_messages: a reference answer, never sent: messages, or any other data, frozen.
         input: AgentV's shorthand for `input_messages`: a text, a message, a list of messages, or data to send as JSON.

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +33,6 @@ from pytest_chatprompt.snapshots.files import (
     atomic_write,
     read_snapshot,
     refuse_folder_outside_root,
-    remove_leftovers,
 )
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.wording import count
@@ -92,9 +91,6 @@ class Acceptance:
             else:
                 self.new_sha256 |= {snapshot.sent_sha256} if snapshot.state == "new" else set()
                 self.results[result.key] = result.model_copy(update={"snapshot": _accepted(snapshot, text)})
-        for folder in {(self._root / result.key[1]).parent for result in results}:
-            with suppress(OSError):
-                remove_leftovers(folder)
         number = len(results) - len(problems)
         what = "new snapshot" if change_id == NEW else "snapshot"
         change = "" if change_id == NEW else f"change {change_id} in "
@@ -273,7 +269,8 @@ def _settle(
     moved = set(map(id, accepted))
     tests = {report.nodeid for report in accepted}
     failed = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
-    tests -= {report.nodeid for report in failed if id(report) not in moved and not _has_passed(report)}
+    others = [report for report in failed if id(report) not in moved]
+    tests -= {report.nodeid for report in others if getattr(result_of(report), "outcome", None) != "passed"}
     for name in ("failed", "error"):
         reports = reporter.stats.pop(name, ())
         kept = [each for each in reports if id(each) not in moved and each.nodeid not in tests]
@@ -281,7 +278,15 @@ def _settle(
     unused: Any = session.config.pluginmanager.get_plugin(_UNUSED_SNAPSHOTS)
     if unused is not None:
         unused.accept(tests, acceptance.new_sha256)
-    _tell_others(session.config, [report for report in accepted if report.nodeid in tests], acceptance)
+    # `--lf` forgets these tests, and the run fails if it was to send them.
+    passed = [report for report in accepted if report.nodeid in tests]
+    last_failed: Any = session.config.pluginmanager.get_plugin("lfplugin")
+    for report in passed if last_failed is not None else ():
+        report.outcome = "passed"
+        last_failed.pytest_runtest_logreport(report)
+    options = session.config.stash[options_key]
+    if passed and (options.live or options.replay):
+        acceptance.problems.append(f"{count(len(passed), 'accepted test')} got no answer in this run: run again")
     session.testsfailed -= len(accepted)
     if accepted:
         # The last line has this category too, in a run that ended early as well.
@@ -302,19 +307,3 @@ def _is_passed(report: Any, before: CaseResult, result: CaseResult) -> bool:
     if result.differs and result is not before:
         report.longrepr = shortened(report.longrepr, Review([result], lists_all=True), result)
     return False
-
-
-def _tell_others(config: pytest.Config, accepted: Sequence[Any], acceptance: Acceptance) -> None:
-    """Let `--lf` forget tests, and the run fail if it was to send them."""
-    last_failed: Any = config.pluginmanager.get_plugin("lfplugin")
-    for report in accepted if last_failed is not None else ():
-        report.outcome = "passed"
-        last_failed.pytest_runtest_logreport(report)
-    options = config.stash[options_key]
-    if accepted and (options.live or options.replay):
-        acceptance.problems.append(f"{count(len(accepted), 'accepted test')} got no answer in this run: run again")
-
-
-def _has_passed(report: Any) -> bool:
-    result = result_of(report)
-    return result is not None and result.outcome == "passed"

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.results.records import CheckResult
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 @dataclass(slots=True)
 class CaseChecks:
@@ -46,7 +49,6 @@ class CaseChecks:
     @classmethod
     def parse(cls, item: EvalItem, case: EvalCase) -> CaseChecks:
         """Parse the checks of a case."""
-        __tracebackhide__ = True
         if not case.has_origin:
             # It may have no checks, and is refused here if it does.
             case = case_in_test(case, find_running_test())
@@ -64,7 +66,6 @@ class CaseChecks:
         self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
     ) -> Judging | None:
         """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent."""
-        __tracebackhide__ = True
         rubrics = [each.check for each in self.checks if isinstance(each.check, LlmRubric)]
         if not rubrics:
             return None

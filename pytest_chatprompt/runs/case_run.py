@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.runs.case_checks import CaseChecks
     from pytest_chatprompt.runs.item import EvalItem
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 def run(case: CaseRun) -> None:
     """Run a case: all of it, or in a live run up to where its answer is waited for.
@@ -49,7 +52,6 @@ def run(case: CaseRun) -> None:
         EvalFileError: a check of the case is not valid.
         CheckFailedError, CheckError: a check does not pass, or could not be graded.
     """
-    __tracebackhide__ = True
     case.prepare()
     if case.options.estimates:
         case.estimate()
@@ -98,7 +100,6 @@ class CaseRun:
 
     def prepare(self) -> None:
         """Parse the checks, and find out what is sent to the provider and to the judge."""
-        __tracebackhide__ = True
         if self.case.checks:
             from pytest_chatprompt.runs.case_checks import CaseChecks  # noqa: PLC0415
 
@@ -110,7 +111,6 @@ class CaseRun:
 
     def _capture(self) -> Exchange:
         """What the provider sends offline, or is going to send in a live run."""
-        __tracebackhide__ = True
         if not (self.options.live or self.options.estimates):
             prepared = capture_prepared(self.provider, self.provider_request, self.api)
             if prepared is not None:
@@ -125,7 +125,6 @@ class CaseRun:
 
     def estimate(self) -> None:
         """Let the run add up what the case would cost."""
-        __tracebackhide__ = True
         if self.options.ab is not None:
             # Only what has changed is sent.
             self.compare()
@@ -136,7 +135,6 @@ class CaseRun:
 
     def compare(self) -> None:
         """Compare what is sent with the snapshot, which may hold no secret."""
-        __tracebackhide__ = True
         item = self.item
         if self.api.log or len(self.exchange.sent) > 1:
             # A provider of the project's own has sent them.
@@ -165,7 +163,6 @@ class CaseRun:
 
     def _find_other(self, data: dict[str, Any]) -> None:
         """Find the other version of what is sent. What no revision is compared with is what the snapshot says."""
-        __tracebackhide__ = True
         from pytest_chatprompt.live.answers import Version  # noqa: PLC0415
         from pytest_chatprompt.runs.ab_run import find_other_provider, find_versions  # noqa: PLC0415
 
@@ -177,7 +174,6 @@ class CaseRun:
         self.other = Version(provider, other)
 
     def _assert_equal(self, data: object) -> None:
-        __tracebackhide__ = True
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:
@@ -223,7 +219,6 @@ class CaseRun:
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
-        __tracebackhide__ = True
         if self.checks is None or self.other is not None:
             return
         self.checks.grade_request(self.exchange, self.files)
@@ -244,7 +239,6 @@ class CaseRun:
 
     def grade_answer(self) -> None:
         """Get the answer, if the run has answers, and let the checks, the fixtures and the hook look at it."""
-        __tracebackhide__ = True
         if not (self.options.live or self.options.replay):
             # The response is a placeholder: there is nothing to check.
             return
@@ -272,7 +266,6 @@ class CaseRun:
 
     def _case_answers(self) -> CaseAnswers:
         """Those that the item has waited for; else they are got now."""
-        __tracebackhide__ = True
         answers = self.item.answers
         if answers is None:
             from pytest_chatprompt.runs.live_run import answers_in_test  # noqa: PLC0415

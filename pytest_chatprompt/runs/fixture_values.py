@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 _TOOLS: Final = "_tools"
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
 def case_of(item: pytest.Item) -> EvalCase:
     """The case of an eval item, with its variables filled in; an ordinary test has none, and fails."""
-    __tracebackhide__ = True
     if not isinstance(item, EvalItem):
         item.stash[_no_case_key] = True
         _fail(f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here")
@@ -42,7 +44,6 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     The files of a case that was made in code are looked for beside the module of its test, and the guideline patterns
     of the ini value count if it has none of its own.
     """
-    __tracebackhide__ = True
     from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
 
     if not isinstance(case, EvalCase):
@@ -73,7 +74,6 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
 
 def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> Any:
     """The tools of the fixture `<name>_tools`: a list, or what an MCP server shows."""
-    __tracebackhide__ = True
     from pydantic import ValidationError  # noqa: PLC0415 - few cases have such tools
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
@@ -106,7 +106,6 @@ def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> A
 
 def provider_name(request: pytest.FixtureRequest) -> str:
     """The name of the provider that the case, the command line or the ini asks for."""
-    __tracebackhide__ = True
     item, options = request.node, request.config.stash[options_key]
     name = item.provider_name if isinstance(item, EvalItem) else options.provider or _provider_named_by_case(request)
     return name or options.default_provider
@@ -114,7 +113,6 @@ def provider_name(request: pytest.FixtureRequest) -> str:
 
 def provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a name: the fixture `<name>_provider`, a variant of one, or a target of AgentV."""
-    __tracebackhide__ = True
     plain = getattr(request.node.parent, "plain_providers", ())
     if name in plain and not request.config.getoption("setupshow", False):
         # Nobody overrides the fixture, and pytest takes as long for it as reading a snapshot.
@@ -143,7 +141,6 @@ def built_in_provider(config: pytest.Config, name: str) -> Provider:
 
 def _provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
     """The provider that the case of an ordinary test names; `None` if there is no case, or it names none."""
-    __tracebackhide__ = True
     try:
         case = request.getfixturevalue("eval_case")
     except pytest.fail.Exception:
@@ -166,7 +163,6 @@ def response_of(
     request: pytest.FixtureRequest, provider_request: ProviderRequest, provider: Provider, api: EvalAPI
 ) -> ProviderResponse:
     """The response of an eval item; an ordinary test sends the request for it."""
-    __tracebackhide__ = True
     if isinstance(request.node, EvalItem):
         return request.node.response()
     from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
@@ -191,7 +187,8 @@ def response_of(
 
 def _fail(text: str) -> NoReturn:
     """Fail with this text only."""
-    # Not hidden: if all frames are, pytest says so below the text.
+    # If all frames are hidden, pytest says so below the text.
+    __tracebackhide__ = False
     pytest.fail(text, pytrace=False)
 
 

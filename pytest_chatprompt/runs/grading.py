@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.runs.case_checks import CaseChecks
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 @dataclass(eq=False)
 class Grading:
@@ -55,7 +58,6 @@ class Grading:
 
     def run(self) -> None:
         """Get the answer and grade it, raise one error for all that is wrong, and note what it was."""
-        __tracebackhide__ = True
         self.item.grading = self
         try:
             self.grade()
@@ -73,7 +75,6 @@ class Grading:
         self._raise_failures()
 
     def _raise_failures(self) -> None:
-        __tracebackhide__ = True
         failures = self.failures()
         if failures:
             notes_of(self.item).failed_checks = "\n\n".join(map(str, failures[1:]))
@@ -86,7 +87,6 @@ class Grading:
 
     def grade(self) -> None:
         """Get the answer and grade it."""
-        __tracebackhide__ = True
         # In a second pass without fixtures, none of them asks for the answer.
         response = self.response() if self.item.finish else self.request.getfixturevalue(RESPONSE_FIXTURE)
         if self.checks is not None:
@@ -97,7 +97,6 @@ class Grading:
 
     def response(self) -> ProviderResponse:
         """The response that fixtures look at: the first one."""
-        __tracebackhide__ = True
         if not self.answers:
             with closing(self.sent.arriving(lambda: bool(self.answers))) as numbers:
                 response = self.get(next(numbers)).response
@@ -110,7 +109,6 @@ class Grading:
 
     def get(self, number: int) -> LiveResponse:
         """Get an answer that has come."""
-        __tracebackhide__ = True
         try:
             self.answers[number] = self.sent.answer(number)
         except ProviderError as error:
@@ -122,20 +120,17 @@ class Grading:
 
     def ask_judge(self, number: int, response: ProviderResponse) -> tuple[JudgeVote, ...]:
         """What the judge says about an answer, or about what the project has put in its place."""
-        __tracebackhide__ = True
         live = self.answers.get(number)
         self.votes[number] = self.sent.votes_on(number, response, None if live is None else live.recording)
         return self.votes[number]
 
     def set_up_fixtures(self) -> None:
         """Set up the project's fixtures that use the answer."""
-        __tracebackhide__ = True
         for name in self.item.response_fixtures:
             self.request.getfixturevalue(name)
 
     def call_hook(self, response: ProviderResponse) -> None:
         """Let the project look at an answer."""
-        __tracebackhide__ = True
         hook = self.item.ihook.pytest_chatprompt_response
         hook(case=self.case, request=self.provider_request, response=response)
 

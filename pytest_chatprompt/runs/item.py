@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.results.records import RepeatsResult, VersionsResult
     from pytest_chatprompt.snapshots.diff import Comparison
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -53,12 +56,13 @@ ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.Sk
 
 def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
     """A failure that pytest shows as this text only, which may hold what others wrote."""
-    try:
+    # If all frames are hidden, pytest says so below the text.
+    __tracebackhide__ = False
+    with pytest.raises(pytest.fail.Exception) as failure:
         pytest.fail(visible(text), pytrace=False)
-    except pytest.fail.Exception as failure:
-        # A failed subtest is reported while its error is handled, and pytest would show that too.
-        failure.__context__ = None
-        return pytest.ExceptionInfo.from_exception(failure)
+    # A failed subtest is reported while its error is handled, and pytest would show that too.
+    failure.value.__context__ = None
+    return failure
 
 
 def first_line(error: BaseException) -> str:
@@ -238,7 +242,6 @@ class EvalItem(pytest.Function):
 
     def setup(self) -> None:
         """Set up the fixtures: by pytest those of the project, by a call those that no project overrides."""
-        __tracebackhide__ = True
         self._values = {}
         plain = {} if self.config.getoption("setupshow", False) else self._plain
         # Pytest sets up what has no value yet.
@@ -250,7 +253,6 @@ class EvalItem(pytest.Function):
 
     def runtest(self) -> None:
         """Run the case, or grade its answer."""
-        __tracebackhide__ = True
         if self.finish is None:
             super().runtest()
         else:
@@ -263,14 +265,12 @@ class EvalItem(pytest.Function):
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """The value of a fixture, made once for this run of the item, whoever asks for it: the item, or pytest."""
-        __tracebackhide__ = True
         if name not in self._values:
             self._values[name] = make()
         return self._values[name]
 
     def response(self) -> ProviderResponse:
         """The response to what it sends."""
-        __tracebackhide__ = True
         if self.grading is None:
             raise SnapshotError(
                 "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "

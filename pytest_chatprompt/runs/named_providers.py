@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pytest_chatprompt.cases.agentv_settings import Target, TargetsFile
     from pytest_chatprompt.providers.response import Provider
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 def value_of_fixture(request: pytest.FixtureRequest, name: str) -> Provider | None:
     """The provider that the fixture `<name>_provider` gives; `None` if there is no such fixture."""
-    __tracebackhide__ = True
     fixture_name = f"{name}_provider"
     try:
         provider: Provider = request.getfixturevalue(fixture_name)
@@ -137,7 +139,6 @@ def existing_names(request: pytest.FixtureRequest, suffix: str) -> set[str]:
 
 def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     """The provider of a target, or the error that there is neither a provider nor a target of a name."""
-    __tracebackhide__ = True
     targets, folder = Targets.of(request.config), request.node.path.parent
     target = targets.find(name, folder)
     if target is not None and "command" in target.agent:

@@ -26,6 +26,9 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 class NetworkHooks:
     """The hooks that keep eval items offline, and tell apart what tests send.
@@ -60,7 +63,6 @@ class NetworkHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
         """Let what a fixture of a wider scope starts belong to no test: it works for all of them."""
-        __tracebackhide__ = True
         with nullcontext() if request.scope == "function" else run_for_all():
             return (yield)
 
@@ -72,7 +74,6 @@ class NetworkHooks:
 
             @wraps(function)
             async def run_test(*args: Any, **kwargs: Any) -> Any:
-                __tracebackhide__ = True
                 with run_in_test():
                     return await function(*args, **kwargs)
 

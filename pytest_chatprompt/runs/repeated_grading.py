@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.runs.case_checks import CaseChecks
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 _MOST_OF_ANSWER: Final = 240
 
 
@@ -55,7 +58,6 @@ class RepeatedGrading(Grading):
 
     def grade(self) -> None:
         """Get and grade the answers, then let the fixtures look at the first one."""
-        __tracebackhide__ = True
         with closing(self.sent.arriving(self._is_certain)) as numbers:
             for number in numbers:
                 self._take(number)
@@ -84,7 +86,6 @@ class RepeatedGrading(Grading):
 
     def _take(self, number: int) -> None:
         """Get one answer and grade it."""
-        __tracebackhide__ = True
         checks = self.checks and replace(self.checks, graded=[])
         response: ProviderResponse | None = None
         error: BaseException | None
@@ -110,7 +111,6 @@ class RepeatedGrading(Grading):
 
     def _grade(self, number: int, response: ProviderResponse, checks: CaseChecks | None) -> BaseException | None:
         """Why an answer does not pass; `None` if it does."""
-        __tracebackhide__ = True
         failure: CheckFailedError | CheckError | None = None
         if checks is not None:
             checks.grade_answer(response, self.ask_judge(number, response))
@@ -148,7 +148,6 @@ class RepeatedGrading(Grading):
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
 
     def _check_fixture(self, first: ProviderResponse) -> None:
-        __tracebackhide__ = True
         if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
             raise CheckError(
                 "eval_response is overridden and changes the answer, but a case that is sent several times is graded "

@@ -180,16 +180,6 @@ def atomic_write(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what `atomic_write` has left in a folder where it was killed; a process that lives may still write."""
-    import psutil  # noqa: PLC0415 - it takes time, and few runs need it
-
-    for path in folder.glob(".*-*"):
-        writer = re.match(r"\.(\d+)-", path.name)
-        if writer is not None and not psutil.pid_exists(int(writer[1])):
-            path.unlink(missing_ok=True)
-
-
 def remove_snapshot(path: Path) -> None:
     """Delete a snapshot, which may be gone already, and its folder if it is empty then and can be removed."""
     path.unlink(missing_ok=True)
