@@ -126,7 +126,7 @@ def _leaves(value: Any, place: _Place, *, is_read: bool) -> Iterator[tuple[_Plac
         skipped = {*_CACHE_KEYS, *(["type"] if _TEXT_TYPES.get(str(value.get("type"))) in value else ())}
         # A stored body may have been edited by hand, so that a key of it is read as a number.
         for key in sorted(value.keys() - skipped, key=lambda key: (key not in _FIRST_KEYS, str(key))):
-            if names_arguments(str(place[-1])):
+            if place[-1] == _ARGUMENTS:
                 yield (*place, key), "", len(str(key))
             yield from _leaves(value[key], (*place, key), is_read=is_read and key not in unread)
     elif isinstance(value, list):
@@ -143,6 +143,8 @@ def _leaves(value: Any, place: _Place, *, is_read: bool) -> Iterator[tuple[_Plac
 # English has about four characters a token: https://platform.openai.com/tokenizer and
 # https://ai.google.dev/gemini-api/docs/tokens say so. Other languages and code have fewer.
 _CHARACTERS_PER_TOKEN: Final = 4
+# The keys of the mapping under it are names that the model reads.
+_ARGUMENTS: Final = "properties"
 # They stand among the keys of the prompt, but are not part of its text.
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
 # Their values say what a part is, or how to cache it, and are not part of its text.
@@ -180,7 +182,7 @@ def _texts(value: Any, key: str) -> Iterator[str]:
     if isinstance(value, str):
         yield from () if is_media(value) else (value,)
     elif isinstance(value, Mapping):
-        yield from map(str, value if names_arguments(key) else ())
+        yield from map(str, value if key == _ARGUMENTS else ())
         unread = _unread_keys(value, key)
         for name, item in value.items():
             yield from () if name in unread else _texts(item, str(name))
@@ -191,7 +193,7 @@ def _texts(value: Any, key: str) -> Iterator[str]:
 
 def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:
     """The keys whose values are not part of the text, in a mapping that stands under a key."""
-    if names_arguments(key):
+    if key == _ARGUMENTS:
         # Among names a word such as `type` is one.
         return frozenset()
     unread = _FILE_KEYS if key.replace("_", "").lower() in _FILES else _FORM_KEYS
@@ -202,11 +204,6 @@ def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:
 def is_media(text: str) -> bool:
     """Whether a text is an image, a sound or a document, or the description of one."""
     return _MEDIA.fullmatch(text) is not None or described_size(text) is not None
-
-
-def names_arguments(key: str) -> bool:
-    """Whether the keys of the mapping under a key are names that the model reads."""
-    return key == "properties"
 
 
 def prompt_parts(sent: SentRequest, files: SentFiles | None = None) -> tuple[PromptPart, ...]:

@@ -52,7 +52,6 @@ class Reservation(Protocol):
 
     def settle(self, cost_usd: float | None) -> None:
         """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
-        ...
 
 
 class Budget(Protocol):
@@ -60,7 +59,6 @@ class Budget(Protocol):
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
         """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget."""
-        ...
 
 
 class SendContext(NamedTuple):

@@ -8,6 +8,7 @@ process boundary takes. Each becomes U+FFFD here.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
@@ -141,4 +142,7 @@ class Provider(Protocol):
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, and wait for the answer."""
-        ...
+
+
+# What a request can be sent through: a provider, or a function.
+Sender = Provider | Callable[[ProviderRequest], Any]

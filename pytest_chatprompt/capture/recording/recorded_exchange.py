@@ -284,8 +284,3 @@ def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
     given: dict[str, Any] = {"headers": headers} if headers else {}
     sha256 = request_sha256(sent.endpoint, body, headers)
     return RecordedRequest(endpoint=sent.endpoint, sha256=sha256, body=body, **given)
-
-
-def rounded(seconds: float) -> float:
-    """A latency as a recording keeps it."""
-    return round(seconds, 3)

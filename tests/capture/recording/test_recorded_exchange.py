@@ -18,7 +18,6 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     data_sha256,
     recorded_request,
     request_sha256,
-    rounded,
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
@@ -127,10 +126,6 @@ def test_a_response_of_an_agent_is_the_same_again() -> None:
         (),
     )
     assert recorded.to_response(None).latency_seconds is None
-
-
-def test_a_latency_has_three_digits() -> None:
-    assert rounded(1.23456) == 1.235
 
 
 @pytest.mark.parametrize(
