@@ -7,7 +7,7 @@ options; the rooms are imported when the first eval file is collected.
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,12 +84,6 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.result_collectors import ShownRequests  # noqa: PLC0415
 
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
-    _open_revision(config, options)
-    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
-
-
-def _open_revision(config: pytest.Config, options: Options) -> None:
-    """Open the git revision that the run compares with, if it does."""
     name = options.against or options.ab_revision
     if name is not None:
         from pytest_chatprompt.runs.run_state import SharedByRun  # noqa: PLC0415
@@ -99,9 +93,10 @@ def _open_revision(config: pytest.Config, options: Options) -> None:
     if options.ab is not None:
         from pytest_chatprompt.runs.ab_run import AbSummary, OwnCodeVersions  # noqa: PLC0415
 
-        if not (config.option.collectonly or hasattr(config, "workerinput")):
+        if not (config.option.collectonly or is_worker):
             config.pluginmanager.register(AbSummary(), "chatprompt-ab-summary")
         config.pluginmanager.register(OwnCodeVersions(), "chatprompt-ab-own-code")
+    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 
 def _register_acceptance(config: pytest.Config, options: Options) -> None:
@@ -133,14 +128,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     return EvalFile.of_path(file_path, parent)
 
 
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Look for no tests among the snapshots of a file."""
-    if path.parent.name not in _snapshot_dirnames(parent.config):
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Look for no tests among the snapshots of a file; what the command line names, pytest collects without asking."""
+    if collection_path.parent.name not in _snapshot_dirnames(config) or not collection_path.is_dir():
         return None
-    parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
-    # What the command line names is collected, wherever it is.
-    is_named = parent.session.isinitpath(path, with_parents=True)
-    return None if is_named else SnapshotFolder.from_parent(parent, path=path)
+    config.stash.setdefault(snapshot_folders_key, []).append(collection_path)
+    return True
 
 
 def _snapshot_dirnames(config: pytest.Config) -> set[str]:
@@ -225,11 +218,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
 def _register_review(config: pytest.Config) -> None:
     """Show what changed at the end, if a test has left a result: in this process, or in a worker of pytest-xdist."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    reports = [] if reporter is None else [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    reports = [] if reporter is None else [*reporter.stats.get("error", ()), *reporter.stats.get("failed", ())]
     if any(hasattr(report, "chatprompt_result") for report in reports):
         from pytest_chatprompt.reports.terminal_hooks import register_review  # noqa: PLC0415
 
-        register_review(config, reporter)
+        register_review(config, reports)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -253,11 +246,3 @@ def pytest_testnodedown(node: Any) -> None:
         from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(node.config).merge_worker(output["chatprompt"])
-
-
-class SnapshotFolder(pytest.Directory):
-    """A folder that holds the snapshots of one eval file, and no tests."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Find no tests."""
-        return ()
