@@ -68,7 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
-        config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
+        if options.ab is None:
+            config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
         if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
             config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
     if options.reports and not is_worker:
@@ -84,6 +85,12 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.reports.result_collectors import ShownRequests  # noqa: PLC0415
 
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
+    _open_revision(config, options)
+    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
+
+
+def _open_revision(config: pytest.Config, options: Options) -> None:
+    """Open the git revision that the run compares with, if it does."""
     name = options.against or options.ab_revision
     if name is not None:
         from pytest_chatprompt.runs.run_state import SharedByRun  # noqa: PLC0415
@@ -93,10 +100,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.ab is not None:
         from pytest_chatprompt.runs.ab_run import AbSummary, OwnCodeVersions  # noqa: PLC0415
 
-        if not (config.option.collectonly or is_worker):
+        if not (config.option.collectonly or hasattr(config, "workerinput")):
             config.pluginmanager.register(AbSummary(), "chatprompt-ab-summary")
         config.pluginmanager.register(OwnCodeVersions(), "chatprompt-ab-own-code")
-    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 
 def _register_acceptance(config: pytest.Config, options: Options) -> None:

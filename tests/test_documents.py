@@ -539,7 +539,7 @@ def test_other():
 
 def test_a_merge_conflict_in_a_snapshot_is_resolved_as_the_page_says(run: Run, git: Git) -> None:
     commands = blocks("docs/snapshots.md", "", after="## Resolve a merge conflict")[0].splitlines()
-    assert commands[0] == "pytest --snapshot-update"
+    assert commands[0] == "pytest --snapshot-update evals/shop.eval.yaml"
     path = "__snapshots__/a.eval/hello[openai].yaml"
     run.write({"a.eval.yaml": f"provider: openai{HELLO}", ".gitignore": "__pycache__\n"})
     run.update()
@@ -554,7 +554,7 @@ def test_a_merge_conflict_in_a_snapshot_is_resolved_as_the_page_says(run: Run, g
         git("-C", str(run.path), "merge", "theirs")
     assert "<<<<<<<" in (run.path / path).read_text(encoding="utf-8")
     run.write({"a.eval.yaml": f"provider: openai{HELLO.replace('content: hello', 'content: hello you there')}"})
-    run.update()
+    run.update("a.eval.yaml")
     assert run.snapshot(path)["question"] == "hello you there"
     run().assert_outcomes(passed=1)
 

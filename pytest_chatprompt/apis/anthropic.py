@@ -372,7 +372,6 @@ _LIMITS: Final = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
     *("minItems", "maxItems", "uniqueItems", "enum", "const", "prefixItems", "items", "contentSchema"),
 )
-_NEXT_KEY: Final = re.compile(r", (?=[\w$-]+: )")
 
 
 def with_limits(schema: Any) -> Any:
@@ -390,7 +389,7 @@ def _limits_in(description: Any) -> dict[str, Any]:
     if not (written.startswith("{") and written.endswith("}")):
         return {}
     limits: dict[str, Any] = {}
-    for keyword, _, text in (entry.partition(": ") for entry in _NEXT_KEY.split(written[1:-1])):
+    for keyword, _, text in (entry.partition(": ") for entry in re.split(r", (?=[\w$-]+: )", written[1:-1])):
         if keyword in _TEXTS:
             limits[keyword] = text
         elif keyword in _LIMITS:

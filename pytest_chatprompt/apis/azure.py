@@ -21,11 +21,6 @@ from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 
-DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
-# The latest dated version that is generally available (`_VERSIONS`, as of November 2026). The v1 API is newer and
-# takes more, which the rule `api-version` says; another default would change every snapshot.
-DEFAULT_API_VERSION: Final = "2024-10-21"
-
 _VERSIONS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle"
 _LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 
@@ -63,9 +58,11 @@ class AzureProvider(OpenAIProvider):
     def __init__(
         self,
         *,
-        deployment: str = DEFAULT_DEPLOYMENT,
+        deployment: str = "gpt-5.5",
         endpoint: str | None = None,
-        api_version: str | None = DEFAULT_API_VERSION,
+        # The latest dated version that is generally available (`_VERSIONS`, as of November 2026). The v1 API is newer
+        # and takes more, which the rule `api-version` says; another default would change every snapshot.
+        api_version: str | None = "2024-10-21",
         max_tokens_parameter: MaxTokensParameter | None = None,
         **settings: Unpack[ChatSettings],
     ) -> None:

@@ -73,12 +73,6 @@ from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import thaw, value_at
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS
 
-# Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
-_REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
-_BLANKS: Final = re.compile(r" {2,}")
-# Leaves room for a number.
-_MAX_NAME_LENGTH: Final = 190
-
 
 def _block(media: Media) -> dict[str, Any]:
     name = {"name": _document_name(media)} if media.kind == "document" else {}
@@ -89,7 +83,8 @@ def _block(media: Media) -> dict[str, Any]:
 def _document_name(media: Media) -> str:
     """The file's name without its suffix, with hyphens for what a name cannot contain."""
     stem = media.file_name.rpartition(".")[0] or media.file_name
-    name = _BLANKS.sub(" ", _REFUSED_IN_NAMES.sub("-", stem))[:_MAX_NAME_LENGTH].strip(" -")
+    # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them with a number.
+    name = re.sub(r" {2,}", " ", re.sub(r"[^A-Za-z0-9 ()\[\]-]+", "-", stem))[:190].strip(" -")
     return name or media.kind
 
 
@@ -113,11 +108,8 @@ _DOCUMENTS: Final = {
 }
 _FORMATS: Final = {**{media_type: name for name, media_type in _DOCUMENTS.items()}, "audio/mpeg": "mp3"}
 
-_OFFLINE_REGION: Final = "us-east-1"
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 _URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
-# What errors of signed requests name in place of the key.
-_CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
 
 # `OutputConfig` in botocore
@@ -216,7 +208,7 @@ class BedrockProvider(BlocksProvider):
             MissingSettingError: nothing sets it.
         """
         if current_context().is_offline:
-            return self._region or _OFFLINE_REGION
+            return self._region or "us-east-1"
         in_environment = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         region = self._region or in_environment or self._signer.profile_region()
         if region is None:
@@ -324,7 +316,8 @@ class BedrockProvider(BlocksProvider):
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
         context = super()._error_context(target)
-        return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
+        # Requests without a key are signed.
+        return context if self._key() else context._replace(key_variable="AWS_PROFILE or AWS_ACCESS_KEY_ID")
 
 
 def _text(block: Mapping[str, Any]) -> str:

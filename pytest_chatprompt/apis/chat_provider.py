@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
-# A provider takes these only if its `setting_fields` say where its API has them.
-LATER_SETTINGS: Final = frozenset({"top_p", "stop", "seed", "reasoning_effort"})
 
 
 class ChatSettings(TypedDict, total=False):
@@ -120,7 +118,6 @@ def checked_url(where: str, base_url: str, error: type[Exception] = MissingSetti
 
 # Longer texts of an API are cut in errors.
 _MAX_SHOWN_CHARACTERS: Final = 500
-_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
 
 
 class ChatProvider(VendorAPI):
@@ -147,7 +144,8 @@ class ChatProvider(VendorAPI):
     default_api_version: ClassVar[str | None] = None
 
     def __init__(self, *, base_url: str | None = None, **settings: Unpack[ChatProviderArguments]) -> None:
-        lacking = LATER_SETTINGS - self.setting_fields.keys()
+        # A provider takes these only if its `setting_fields` say where its API has them.
+        lacking = {"top_p", "stop", "seed", "reasoning_effort"} - self.setting_fields.keys()
         lacking |= set() if self.takes_api_version else {"api_version"}
         check_settings(self, settings, ChatProviderArguments, lacking)
         if base_url is not None:
@@ -409,7 +407,7 @@ class ChatProvider(VendorAPI):
             return ""
         if key is None:
             raise self._missing("key", self.key_variable, "api_key")
-        if not _HEADER_SAFE.fullmatch(key):
+        if not re.fullmatch(r"[\x21-\x7e]*", key):
             raise MissingSettingError(
                 f"the key for {self.vendor} contains a space, a line break or another character that an HTTP header "
                 f"cannot contain; check the environment variable {self.key_variable}, or api_key"

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, Place
@@ -20,6 +19,7 @@ from pytest_chatprompt.text.media_types import (
     described_size,
     kind_of_media_type,
     sniff_media_type,
+    split_data_url,
 )
 
 
@@ -181,8 +181,6 @@ def _as_media(media: SentMedia, place: Place) -> Media:
 
 # The words of the APIs for the four roles of a transcript.
 _ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}
-_ROLE: Final = re.compile(r"[A-Za-z][\w-]{0,63}", re.ASCII)
-_DATA_URL: Final = re.compile(r"data:([^;,]*)([^,]*),", re.IGNORECASE)
 _KINDS: Final = ("image", "audio", "video")
 
 PartReader = Callable[[Any], Iterable[Part]]
@@ -232,7 +230,7 @@ def role_and_parts(
     if not isinstance(message, Mapping):
         return default, (as_text(message),)
     role = message.get("role")
-    if not isinstance(role, str) or not _ROLE.fullmatch(role):
+    if not isinstance(role, str) or not re.fullmatch(r"[A-Za-z][\w-]{0,63}", role, re.ASCII):
         return "unknown", (UnreadPart(json_text(message)),)
     return _ROLES.get(role.lower(), role.lower()), read_parts(message.get(key), read)
 
@@ -278,14 +276,10 @@ def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToo
 def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
     """A file by its URL, which may hold the bytes."""
     text = as_text(url)
-    data = _DATA_URL.match(text)
+    data = split_data_url(text)
     if data is None:
         return SentMedia(kind or "file", source=as_text(name) or text)
-    content = text[data.end() :]
-    if "base64" in data[2].lower():
-        return read_base64(content, data[1], kind, name)
-    size = len(unquote_to_bytes(content.encode(errors="replace")))
-    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name))
+    return read_base64(data[1], data[0].partition(";")[0], kind, name)
 
 
 def read_base64(data: Any, media_type: Any, kind: str = "", name: Any = None) -> SentMedia:

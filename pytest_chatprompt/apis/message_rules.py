@@ -1,6 +1,6 @@
 """Preflight rules about messages: the order of turns, tool calls and their results, and how many and how large media.
 
-What an API takes not at all is an error where the messages are fitted to it (`fitting`).
+What an API does not take at all is an error before that, where messages are fitted to it (`fitting`).
 """
 
 from __future__ import annotations

@@ -37,10 +37,6 @@ def _document(media: Media) -> dict[str, Any]:
     return {"type": "document_url", "document_url": media.url, "document_name": media.file_name}
 
 
-def _audio(media: Media) -> dict[str, Any]:
-    return {"type": "input_audio", "input_audio": media.base64}
-
-
 class MistralProvider(CompatibleProvider):
     """Sends chat prompts to Mistral, at `{base_url}/chat/completions`.
 
@@ -71,7 +67,7 @@ class MistralProvider(CompatibleProvider):
         "image": MediaSupport(image_part, takes_urls=True, takes_detail=True),
         "document": MediaSupport(_document, takes_urls=True),
         # https://docs.mistral.ai/capabilities/audio_transcription
-        "audio": MediaSupport(_audio),
+        "audio": MediaSupport(lambda media: {"type": "input_audio", "input_audio": media.base64}),
     }
     takes_developers = False
     rules = (

@@ -1,4 +1,4 @@
-"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams; usage."""
+"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import httpx
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-from pytest_chatprompt.text.json_data import value_at
+from pytest_chatprompt.providers.http.retry import is_retryable_status
+from pytest_chatprompt.providers.response import ProviderResponse, read_usage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.conversation import Conversation
     from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest, Reply
-
-_MOST_CHOICES: Final = 128
 
 
 class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -78,7 +76,7 @@ def joined_chunks(chunks: Iterable[Any], key: str) -> Any:
 
 def choices(wanted: Any) -> range:
     """The indexes of the answers that a request asks for."""
-    return range(min(wanted, _MOST_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1)
+    return range(min(wanted, 128) if isinstance(wanted, int) and wanted > 0 else 1)
 
 
 def json_bytes(data: Any) -> bytes:
@@ -101,9 +99,6 @@ ERROR_WORDS: Final[Mapping[int, str]] = {
 }
 # 2025-01-01: replies say the same on every day.
 CREATED: Final = 1735689600
-# SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
-RETRY_HEADERS: Final[Mapping[str, str]] = {"retry-after-ms": "1", "retry-after": "0"}
-_RETRYABLE: Final = frozenset({408, 409, 429, 500, 503, 529})
 
 
 class ModelAPI(ABC):
@@ -171,7 +166,8 @@ class ModelAPI(ABC):
 
     def error_headers(self, status: int) -> Mapping[str, str]:
         """The headers of an error."""
-        return RETRY_HEADERS if status in _RETRYABLE else {}
+        # SDKs that retry wait as long as these say, or for seconds without; openai, anthropic and cohere pass over 0.
+        return {"retry-after-ms": "1", "retry-after": "0"} if is_retryable_status(status) else {}
 
     def error_word(self, status: int) -> str:
         """The API's own word for a status of an error; `""` for none."""
@@ -293,65 +289,6 @@ def make_response(
         tool_calls.append(ToolCall(id=call_id, function=FunctionCall(name=name, arguments=written)))
     used = read_usage(data.get("usage") if usage is None else usage)
     return ProviderResponse(text=text, tool_calls=tuple(tool_calls), usage=used, raw=data, **more)
-
-
-# The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
-_COUNTS: Final[Mapping[str, str]] = {
-    name: kind
-    for kind, names in {
-        "input": "input_tokens prompt_tokens inputTokens promptTokenCount prompt_eval_count",
-        "output": "output_tokens completion_tokens outputTokens candidatesTokenCount eval_count",
-        "read": "cached_tokens cachedContentTokenCount",
-        "written": "cache_write_tokens",
-        "thoughts": "reasoning_tokens thinking_tokens",
-        "read beside": "cache_read_input_tokens cacheReadInputTokens",
-        "written beside": "cache_creation_input_tokens cacheWriteInputTokens",
-        "tools beside": "toolUsePromptTokenCount",
-        "thoughts beside": "thoughtsTokenCount",
-        "written for an hour": "ephemeral_1h_input_tokens",
-    }.items()
-    for name in names.split()
-}
-
-
-def read_usage(data: Any) -> TokenUsage:
-    """The tokens that a usage, the body of a reply, or the events of a stream tell; `None` where they do not."""
-    found: dict[str, int] = {}
-    _find_counts(data, found)
-
-    def total(*kinds: str) -> int | None:
-        known = [found[kind] for kind in kinds if kind in found]
-        return sum(known) if known else None
-
-    return TokenUsage(
-        input_tokens=total("input", "read beside", "written beside", "tools beside"),
-        output_tokens=total("output", "thoughts beside"),
-        cache_read_tokens=total("read", "read beside"),
-        cache_write_tokens=total("written", "written beside"),
-        cache_write_1h_tokens=total("written for an hour"),
-        reasoning_tokens=total("thoughts", "thoughts beside"),
-    )
-
-
-def _find_counts(data: Any, found: dict[str, int]) -> None:
-    """Note the highest count of each kind: streams report how many it was so far."""
-    for item in data if isinstance(data, list) else ():
-        _find_counts(item, found)
-    for key, value in data.items() if isinstance(data, Mapping) else ():
-        kind = _COUNTS.get(key)
-        if kind is not None and _is_count(value):
-            found[kind] = max(value, found.get(kind, 0))
-        elif key == "cacheDetails" and isinstance(value, list):
-            # Parts of what Bedrock wrote to its cache, by how long it keeps them.
-            kept = [value_at(entry, ["inputTokens"]) for entry in value if value_at(entry, ["ttl"]) == "1h"]
-            found.update({"written for an hour": sum(filter(_is_count, kept))} if kept else {})
-        elif key != "iterations":
-            # Those are parts of these counts too, under the same names.
-            _find_counts(value, found)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 _STRING: Final = 7

@@ -19,7 +19,6 @@ from pytest_chatprompt.apis.reply import ModelRequest, Reply
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
 _DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}
-_DEFAULT_DIMENSIONS = 1536
 _MOST_DIMENSIONS = 10_000
 
 
@@ -78,7 +77,7 @@ def _dimensions(model_request: ModelRequest) -> int:
     wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
     if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
         return wanted
-    return _DIMENSIONS.get(model_request.model, _DEFAULT_DIMENSIONS)
+    return _DIMENSIONS.get(model_request.model, 1536)
 
 
 def _base64(vector: Sequence[float]) -> str:

@@ -302,7 +302,6 @@ def _call_events(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
-_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 
 def _read_items(items: Any, role: str) -> list[ConversationTurn]:
@@ -316,7 +315,7 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             turn = ConversationTurn(*role_and_parts(item, read_chat_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
             joins = only_thoughts and turn.role == "assistant"
-        elif kind in _RESULTS:
+        elif kind in ("function_call_output", "custom_tool_call_output"):
             result = result_parts(item.get("output"), read_chat_part)
             turn = ConversationTurn("tool", (ToolResult(result, as_text(item.get("call_id"))),))
         elif kind == "reasoning":

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
-# The settings of eval files that a body has under another name.
-_SETTING_NAMES: Final = {"topP": "top_p"}
 
 
 def _once(breaks: Callable[[PreflightInput], bool], *location: str, text: str) -> RuleFunction:
@@ -155,7 +153,7 @@ def sampling_not_accepted(parameters: Sequence[str], folder: str | None = None) 
         holder = as_mapping(request.body if folder is None else request.body.get(folder))
         for name in parameters if request.limits.temperature is False else ():
             if holder.get(name) is not None:
-                yield ("settings", _SETTING_NAMES.get(name, name)), {"name": name}
+                yield ("settings", "top_p" if name == "topP" else name), {"name": name}
 
     return find
 
@@ -245,9 +243,6 @@ _REFUSED_KEYWORDS: Final = (
     *("allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas"),
 )
-# Keywords whose value is a schema or a list of schemas, or a mapping with schemas as values.
-_OF_SCHEMAS: Final = ("items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf")
-_OF_SCHEMA_MAPPING: Final = ("properties", "$defs", "definitions")
 
 
 def _each_strict_schema(
@@ -328,12 +323,13 @@ def _walk(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if not isinstance(schema, Mapping):
         return
     yield place, schema
-    for keyword in _OF_SCHEMAS:
+    # Keywords whose value is a schema or a list of schemas, then those whose value is a mapping with schemas as values.
+    for keyword in ("items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf"):
         inner = schema.get(keyword)
         for index, each in enumerate(as_items(inner)):
             name = f"{keyword}[{index}]" if isinstance(inner, list | tuple) else keyword
             yield from _walk(each, f"{name} of {place}")
-    for keyword in _OF_SCHEMA_MAPPING:
+    for keyword in ("properties", "$defs", "definitions"):
         for key, each in as_mapping(schema.get(keyword)).items():
             yield from _walk(each, f"{key!r} of {place}")
 

@@ -106,7 +106,6 @@ def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
 RuleLocation = tuple[str | int, ...]
 # One place that breaks a rule: the message or the location (`None` if it is neither), and the finding's text.
 Violation = tuple[ChatMessage | RuleLocation | None, str]
-Topic = Literal["anything", "tool calls", "definitions", "media"]
 RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
 # One place that breaks a rule, and the facts that the rule's text tells.
 Found = tuple[ChatMessage | RuleLocation | None, Mapping[str, Any]]
@@ -140,7 +139,7 @@ class Rule(NamedTuple):
     name: str
     source: str
     find_violations: RuleFunction
-    topic: Topic = "anything"
+    topic: Literal["anything", "tool calls", "definitions", "media"] = "anything"
 
     def findings(self, request: PreflightInput) -> Iterator[Finding]:
         """Find the places where a request breaks the rule, in the order of the messages."""

@@ -20,8 +20,6 @@ from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT
 from pytest_chatprompt.text.json_data import thaw
 
-_CALL_KEYS: Final = ("name", "arguments", "id")
-_USAGE_KEYS: Final = ("input_tokens", "output_tokens")
 _CALL_SHAPE: Final = "{'name': ..., 'arguments': {...}}"
 
 
@@ -69,7 +67,7 @@ def _checked_calls(calls: Any) -> tuple[Mapping[str, Any], ...]:
 def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(call, Mapping):
         raise TypeError(f"{place} must be a mapping, {_CALL_SHAPE}, not {call!r}")
-    _check_keys(call, _CALL_KEYS, place)
+    _check_keys(call, ("name", "arguments", "id"), place)
     name, arguments, call_id = call.get("name"), call.get("arguments", {}), call.get("id")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{place} needs the name of the tool: {_CALL_SHAPE}")
@@ -82,7 +80,7 @@ def _checked_call(call: Any, place: str) -> Mapping[str, Any]:
 def _checked_usage(usage: Any) -> Mapping[str, int]:
     if not isinstance(usage, Mapping):
         raise TypeError(f"usage must be a mapping, {{'input_tokens': 3, 'output_tokens': 5}}, not {usage!r}")
-    _check_keys(usage, _USAGE_KEYS, "usage")
+    _check_keys(usage, ("input_tokens", "output_tokens"), "usage")
     for name, count in usage.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise ValueError(f"usage: {name} must be a number of tokens, not {count!r}")

@@ -19,8 +19,6 @@ from rstr.xeger import Xeger
 
 from pytest_chatprompt.apis.conversation import as_items, as_mapping, json_text
 
-# How many references one value may stand below, tried one after the other, the smallest first.
-_DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 # Limits, so that no schema takes seconds.
 _MOST_VALUES: Final = 10_000
 _LONGEST: Final = 1_000_000
@@ -52,7 +50,6 @@ _FORMATS: Final[Mapping[str, str]] = {
 # Keywords that say nothing about what is valid, and those that no SDK writes.
 _NOTES: Final = ("title", "description", "default", "examples", "deprecated", "nullable", "$comment", "$schema", "$id")
 _REFUSED: Final = ("if", "contains", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef")
-_COMBINING: Final = ("$ref", "ref", "allOf", "anyOf", "oneOf")
 
 
 class NoInstanceError(Exception):
@@ -61,7 +58,8 @@ class NoInstanceError(Exception):
 
 def least_instance(schema: Any) -> Any:
     """Make the smallest valid instance of a schema, as JSON data."""
-    for depth in _DEPTHS:
+    # How many references one value may stand below.
+    for depth in (1, 2, 4, 8, 16, 32):
         with suppress(NoInstanceError, RecursionError, OverflowError):
             return _Walker(schema).instance(schema, depth)
     raise NoInstanceError
@@ -81,7 +79,7 @@ class _Walker:
         is_refused = schema is False or any(keyword in rules for keyword in _REFUSED)
         if is_refused or depth < 0 or self._values > _MOST_VALUES:
             raise NoInstanceError
-        key = next((key for key in _COMBINING if key in rules), None)
+        key = next((key for key in ("$ref", "ref", "allOf", "anyOf", "oneOf") if key in rules), None)
         if key is None:
             return self._value(rules, depth)
         rest = {name: value for name, value in rules.items() if name != key}

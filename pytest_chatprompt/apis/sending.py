@@ -12,7 +12,7 @@ import httpx
 
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.errors import APIStatusError, MissingSettingError, UnreadableReplyError
-from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
+from pytest_chatprompt.providers.context import Cancellation, Settle, current_context
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, load_json
@@ -34,13 +34,13 @@ class MeteredTry:
     # In seconds of the monotonic clock; `None` for what is not sent.
     _sent_at: float | None = None
     _started: StartedRequest | None = None
-    _reservation: Reservation | None = None
+    _settle: Settle | None = None
 
     def begin(self) -> float:
         """Wait until the request may be sent, offline for nothing; gives the seconds that it may take."""
         context = current_context()
         if context.budget is not None and not context.is_offline:
-            self._reservation = context.budget.reserve(self.prepared.billing, self.cancellation)
+            self._settle = context.budget.reserve(self.prepared.billing, self.cancellation)
         if not (self.limits.is_unlimited or context.is_offline):
             self._started = self.limits.wait_to_start(self._estimated_input(), self.cancellation, self.deadline)
         self._sent_at = time.monotonic()
@@ -56,15 +56,15 @@ class MeteredTry:
         used = (response.usage.input_tokens or 0) + (response.usage.output_tokens or 0)
         if self._started is not None and used:
             self._started.tokens = used
-        if self._reservation is not None:
-            self._reservation.settle(self._estimated_cost(len(response.text)) if cost is None else cost)
+        if self._settle is not None:
+            self._settle(self._estimated_cost(len(response.text)) if cost is None else cost)
         return response.model_copy(update={"latency_seconds": latency, "cost_usd": cost})
 
     def fail(self, error: BaseException) -> None:
         """Note that there is no answer: it may have cost something if the API has begun to work on it."""
-        if self._reservation is not None:
+        if self._settle is not None:
             is_free = self._sent_at is None or _costs_nothing(error)
-            self._reservation.settle(None if is_free else self._estimated_cost(0))
+            self._settle(None if is_free else self._estimated_cost(0))
 
     def _estimated_input(self) -> int:
         return len(_MEDIA.sub(b"", self.prepared.content)) // _BYTES_PER_TOKEN

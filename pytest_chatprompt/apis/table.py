@@ -37,10 +37,6 @@ class _API(NamedTuple):
     path: str
     hosts: str = ""
 
-    def answers(self, path: str, host: str) -> bool:
-        """Whether a path and a host are the API's."""
-        return re.search(self.path, path) is not None and (not self.hosts or re.search(self.hosts, host) is not None)
-
 
 _MISTRAL_HOSTS: Final = r"(^|\.)mistral\.ai$"
 _EMBEDDINGS_PATH: Final = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
@@ -86,7 +82,8 @@ def is_built_in_class(provider_class: type) -> bool:
 def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
     """Find the API that a request is for; `None` if the table has no such API."""
     names = _APIS if method.upper() == "POST" else ()
-    return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
+    found = (name for name in names if is_path_of(name, path) and re.search(_APIS[name].hosts, host))
+    return next(map(get_api, found), None)
 
 
 def provider_of(api: str) -> type[ChatProvider] | None:

@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -32,7 +31,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.http.client import model_headers
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, read_text
-from pytest_chatprompt.text.json_data import deep_merge, require_json_mapping, thaw, value_at
+from pytest_chatprompt.text.json_data import deep_merge, describe_data, require_json_mapping, thaw, value_at
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import cut, shown_path
 
@@ -119,7 +118,7 @@ def captured_request(case: EvalCase, reader: FileReader, provider_name: str | No
     """Build the request of a case that sends a captured one; an `EvalFileError` if its file cannot be used."""
     __tracebackhide__ = True
     try:
-        captured = _read_file(str(case.request).replace("\\", "/"), case.api, case.path.parent, reader)
+        captured = _read_body(_body_of(case, reader), case.api)
     except (NamedFileError, TextFileError, ValueError) as error:
         text = str(error) if isinstance(error, NamedFileError) else f"{case.request}: {error}"
         raise EvalFileError([case_diagnostic(case, text, "request")]) from error
@@ -130,11 +129,21 @@ def captured_request(case: EvalCase, reader: FileReader, provider_name: str | No
     return captured.request.model_copy(update=update)
 
 
-def _read_file(name: str, api_name: str | None, folder: Path, reader: FileReader) -> CapturedRequest:
-    path = reader.find(name, folder).path
+def _body_of(case: EvalCase, reader: FileReader) -> Any:
+    """What a file has, or the line of a log."""
+    name, row = str(case.request).replace("\\", "/"), case.origin.row
+    if row is not None and name.endswith(".jsonl") and "request" in row.values:
+        body = row.values["request"]
+        if not isinstance(body, Mapping):
+            raise ValueError(f"this line must be a mapping, but is {describe_data(body)}")
+        return body
+    path = reader.find(name, case.path.parent).path
     # Not by the reader, which keeps what it reads: there may be thousands.
     text = read_text(path, reader.root)
-    body = parse_definition_file(text, shown_path(path, reader.root), "request", _File)
+    return parse_definition_file(text, shown_path(path, reader.root), "request", _File)
+
+
+def _read_body(body: Mapping[str, Any], api_name: str | None) -> CapturedRequest:
     url, notes = "", []
     # What a proxy logs, and a snapshot, have it within.
     for key in (key for key in ("requests", "request", "body") if key in body):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
+_ARGUMENTS: Final = "mcp_tools takes either a server object, or command=[...], or url='...'"
 _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip install 'pytest-chatprompt[mcp]'"
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
 _CLOSING_SECONDS: Final = 1.0
@@ -91,11 +92,11 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
 
     Raises:
         MCPServerError: the server could not be started or reached, or does not keep to the protocol.
-        TypeError: not exactly one of the server, a command and a URL is given, or the command is no list.
+        TypeError: not exactly one of the server, a command and a URL is given, or one of them is of another type.
         ValueError: another argument has an invalid value.
     """
     if [server, command, url].count(None) != 2:  # noqa: PLR2004
-        raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
+        raise TypeError(_ARGUMENTS)
     check_setting("mcp_tools", "url", url, NonEmptyString | None)
     check_setting("mcp_tools", "env", env or {}, dict[str, str])
     check_setting("mcp_tools", "cwd", cwd, str | Path | None)
@@ -104,13 +105,19 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
     try:
         # An extra, and a second to import; version 1 has no such client.
         from mcp import Client  # noqa: F401, PLC0415
-    except ImportError:
+        from mcp.server import MCPServer, Server  # noqa: PLC0415
+    except ImportError as error:
+        if error.name != "mcp":
+            raise
         raise MCPServerError(_NO_SDK) from None
     if command is not None:
         return _read_command(command, env or {}, Path(cwd or root), timeout_seconds)
     if url is not None:
         return _read_url(url, headers or {}, allowed_hosts, timeout_seconds)
-    name = f"the MCP server {getattr(server, 'name', server)}"
+    if not isinstance(server, MCPServer | Server):
+        # The SDK would take a text for a URL.
+        raise TypeError(_ARGUMENTS)
+    name = f"the MCP server {server.name}"
     return _run(name, lambda: _read(server, timeout_seconds), timeout_seconds)
 
 

@@ -119,43 +119,59 @@ _TEXT_KEYS: Final = ("content", "system", "output", "input")
 _TEXT_TYPES: Final = {"message": "role", "text": "text", "input_text": "text", "output_text": "text"}
 
 
-def _leaves(value: Any, place: _Place, *, is_read: bool) -> Iterator[tuple[_Place, str, int]]:
+def _leaves(value: Any, place: _Place, key: str = "", *, is_read: bool) -> Iterator[tuple[_Place, str, int]]:
     """The texts and other values of a prompt with their places and sizes, in the order in which they are read."""
     if isinstance(value, Mapping):
-        unread = _unread_keys(value, str(place[-1]))
+        unread = _unread_keys(value, key)
         skipped = {*_CACHE_KEYS, *(["type"] if _TEXT_TYPES.get(str(value.get("type"))) in value else ())}
         # A stored body may have been edited by hand, so that a key of it is read as a number.
-        for key in sorted(value.keys() - skipped, key=lambda key: (key not in _FIRST_KEYS, str(key))):
-            if place[-1] == _ARGUMENTS:
-                yield (*place, key), "", len(str(key))
-            yield from _leaves(value[key], (*place, key), is_read=is_read and key not in unread)
+        for name in sorted(value.keys() - skipped, key=lambda name: (name not in _FIRST_KEYS, str(name))):
+            if names_arguments(key):
+                yield (*place, name), "", len(str(name))
+            below = key_below(key, str(name))
+            yield from _leaves(value[name], (*place, name), below, is_read=is_read and name not in unread)
     elif isinstance(value, list):
         for index, item in enumerate(item for item in value if {*as_mapping(item)} != {"cachePoint"}):
-            yield from _leaves(item, (*place, index), is_read=is_read)
+            yield from _leaves(item, (*place, index), key, is_read=is_read)
     elif isinstance(value, str) and place[-1] in _TEXT_KEYS:
         block = {"role": "user", "content": value} if place[-1] == "input" else {"text": value}
-        yield from ((place, text, size) for _, text, size in _leaves([block], place, is_read=is_read))
+        yield from ((place, text, size) for _, text, size in _leaves([block], place, key, is_read=is_read))
     else:
         # Beside a text nothing stands behind it, so that a longer one begins with it.
-        yield place, f"\0{place} {type(value).__name__} {value}", count_texts(value) if is_read else 0
+        yield place, f"\0{place} {type(value).__name__} {value}", count_texts(value, key) if is_read else 0
 
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and
 # https://ai.google.dev/gemini-api/docs/tokens say so. Other languages and code have fewer.
 _CHARACTERS_PER_TOKEN: Final = 4
-# The keys of the mapping under it are names that the model reads.
-_ARGUMENTS: Final = "properties"
 # They stand among the keys of the prompt, but are not part of its text.
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
 # Their values say what a part is, or how to cache it, and are not part of its text.
 _FORM_KEYS: Final = frozenset(
-    {"role", "type", "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id", BINARY_KEY, *_CACHE_KEYS}
+    {
+        "role",
+        "type",
+        "id",
+        "tool_call_id",
+        "tool_use_id",
+        "toolUseId",
+        "call_id",
+        "status",
+        "detail",
+        BINARY_KEY,
+        *_CACHE_KEYS,
+    }
 )
 # Nor are these in what stands under one of those, in camel or snake case: a file.
 _FILE_KEYS: Final = _FORM_KEYS | {"data", "bytes", "format", "media_type", "mimeType", "mime_type"}
 _FILES: Final = frozenset({"source", "inlinedata", "filedata", "inputaudio", "image", "document", "audio", "video"})
+# What stands under these is read as it is, however deep: arguments and results of tools, documents that are data.
+_DATA: Final = frozenset({"input", "args", "arguments", "response", "json", "data"})
+# And a text under these, even if it looks like base64.
+_TEXTS: Final = (_DATA - {"data"}) | {"text", "content", "output", "description"}
 # An image, a sound or a document; vendors count these in ways of their own.
-_MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", re.DOTALL)
+_DATA_URL: Final = re.compile(r"data:[^,]*;base64,.*", re.DOTALL)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
 
 
 def count_characters(sent: SentRequest) -> int:
@@ -180,30 +196,42 @@ def count_texts(value: Any, key: str = "") -> int:
 
 def _texts(value: Any, key: str) -> Iterator[str]:
     if isinstance(value, str):
-        yield from () if is_media(value) else (value,)
+        yield from () if is_media(value, key) else (value,)
     elif isinstance(value, Mapping):
-        yield from map(str, value if key == _ARGUMENTS else ())
+        yield from map(str, value if names_arguments(key) else ())
         unread = _unread_keys(value, key)
         for name, item in value.items():
-            yield from () if name in unread else _texts(item, str(name))
+            yield from () if name in unread else _texts(item, key_below(key, str(name)))
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item, key)
 
 
+def key_below(key: str, name: str) -> str:
+    """The key that says how to read what stands under `name` in a mapping under `key`."""
+    # A property may have any name, and so may data; `json` is a schema there.
+    return "" if names_arguments(key) else key if key in _DATA or (key, name) == ("inputSchema", "json") else name
+
+
 def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:
     """The keys whose values are not part of the text, in a mapping that stands under a key."""
-    if key == _ARGUMENTS:
+    if names_arguments(key) or key in _DATA:
         # Among names a word such as `type` is one.
         return frozenset()
     unread = _FILE_KEYS if key.replace("_", "").lower() in _FILES else _FORM_KEYS
-    # Anthropic's documents may be texts.
-    return unread - {"data"} if value.get("type") == "text" else unread
+    # Anthropic's documents may be texts, and Cohere's are data.
+    return unread - {"data"} if value.get("type") == "text" or key == "document" else unread
 
 
-def is_media(text: str) -> bool:
-    """Whether a text is an image, a sound or a document, or the description of one."""
-    return _MEDIA.fullmatch(text) is not None or described_size(text) is not None
+def is_media(text: str, key: str = "") -> bool:
+    """Whether a text that stands under a key is an image, a sound or a document, or the description of one."""
+    pattern = _DATA_URL if key in _TEXTS or text.startswith("data:") else _BASE64
+    return pattern.fullmatch(text) is not None or described_size(text) is not None
+
+
+def names_arguments(key: str) -> bool:
+    """Whether the keys of the mapping under a key are names that the model reads."""
+    return key == "properties"
 
 
 def prompt_parts(sent: SentRequest, files: SentFiles | None = None) -> tuple[PromptPart, ...]:

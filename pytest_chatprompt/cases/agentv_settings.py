@@ -93,8 +93,6 @@ _PLACEHOLDERS: Final = {
     "ATTEMPT": "0",
 }
 _PLACEHOLDER: Final = re.compile(r"\{([A-Z_]+)\}")
-# What only a shell understands, outside of quotes.
-_SHELL: Final = re.compile(r"[|&;<>`]|\$[\w({]")
 
 
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
@@ -109,7 +107,8 @@ def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...]
         file_words = shlex.split(files_format)
     except ValueError as error:
         raise ValueError(f"has a command that cannot be split into words ({error})") from None
-    if _SHELL.search(template):
+    # What only a shell understands, outside of quotes.
+    if re.search(r"[|&;<>`]|\$[\w({]", template):
         raise ValueError("has a command for a shell, but commands run without a shell here")
     if "{FILES}" in template:
         is_alone = all(word == "{FILES}" for word in words if "{FILES}" in word)

@@ -52,7 +52,6 @@ DEFAULT_AB_REPEAT: Final = 5
 DEFAULT_PASS_RATE: Final = 1.0
 
 
-Repeat = Annotated[int, checked("a whole number from 1", lambda value: is_integer(value) and value >= 1)]
 PassRate = Annotated[
     float,
     checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
@@ -67,11 +66,7 @@ def option_readers() -> ModuleType:
 
 
 _Data = Mapping[str, Any]
-# `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[_Data | None, parsed(lambda data: option_readers().read_settings(data))]
-ToolsOrPath = Annotated[str | tuple[_Data, ...] | None, parsed(lambda data: option_readers().read_tools_or_path(data))]
 ToolChoiceOrWord = Annotated[str | _Data | None, parsed(lambda data: option_readers().read_tool_choice(data))]
-FormatOrPath = Annotated[str | _Data | None, parsed(lambda data: option_readers().read_format_or_path(data))]
 
 
 def _require_rows_or_path(value: Any) -> Any:
@@ -117,12 +112,9 @@ def read_checks(data: Any) -> tuple[EvalCheck, ...]:
     return tuple(checks)
 
 
-_VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
-
-
 def is_valid_tag(tag: str) -> bool:
     """Whether pytest's `-m` can select a tag."""
-    return _VALID_TAG.fullmatch(tag) is not None
+    return re.fullmatch(r"(?!_)[\w\-./+]+", tag) is not None
 
 
 def _check_tag(tag: str) -> str:
@@ -209,12 +201,12 @@ class SharedKeys(StrictModel):
     metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt)] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = None
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
-    settings: Settings = None
-    tools: ToolsOrPath = None
+    settings: Annotated[_Data | None, parsed(lambda it: option_readers().read_settings(it))] = None
+    tools: Annotated[str | tuple[_Data, ...] | None, parsed(lambda it: option_readers().read_tools_or_path(it))] = None
     tool_choice: ToolChoiceOrWord = None
-    response_format: FormatOrPath = None
+    response_format: Annotated[str | _Data | None, parsed(lambda it: option_readers().read_format_or_path(it))] = None
     checks: Annotated[tuple[EvalCheck, ...], parsed(read_checks)] = ()
-    repeat: Repeat | None = None
+    repeat: Annotated[int, checked("a whole number from 1", lambda it: is_integer(it) and it >= 1)] | None = None
     pass_rate: PassRate | None = None
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
     parametrize: Annotated[StringOrList[Any], BeforeValidator(_require_rows_or_path)] = None
@@ -245,8 +237,8 @@ class EvalCase(SharedKeys):
         guideline_patterns: the globs that make a file a guideline; empty for none.
         tags: the file's tags, then the case's own, each once.
         input_messages: the messages to send, at least one; empty only beside `request`.
-        request: the path of a captured request, which is sent in place of messages, or a glob of several; `None` for
-            none.
+        request: the path of a captured request, which is sent in place of messages, of a log of several, or a glob;
+            `None` for none.
         api: the provider whose API got the captured request; `None` if its shape tells it.
         expected_messages: a reference answer, never sent: messages, or any other data, frozen.
         input: AgentV's shorthand for `input_messages`: a text, a message, a list of messages, or data to send as JSON.

@@ -181,12 +181,9 @@ def _explain(error: ValidationError, key: str, text: str) -> Sequence[tuple[Posi
     return list(explain_validation_error(error, wrapper))
 
 
-_OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
-
-
 def _key(word: str) -> str:
     """Normalize the spelling of a key: `maxTokens` and `max_tokens` are one word."""
-    return _OTHER_CHARACTERS.sub("", word.lower())
+    return re.sub(r"[^a-z0-9]", "", word.lower())
 
 
 def _table(words: Mapping[str, str]) -> dict[str, str]:

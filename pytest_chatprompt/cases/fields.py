@@ -47,13 +47,10 @@ StringOrList = Annotated[
 ]
 
 
-# A model, a note that tells two variants apart, or both: `openai:gpt-5`, `openai (strict)`, `openai:gpt-5 (strict)`.
-_VARIANT: Final = r"([^\s:()]+)(?::(\S+))?( \([^()]+\))?"
-
-
 def split_provider_name(name: str) -> tuple[str, str]:
     """The provider and the model that a name says: `openai:gpt-5` names both, others a provider alone."""
-    match = re.fullmatch(_VARIANT, name)
+    # A model, a note that tells variants apart, or both: `openai:gpt-5`, `openai (strict)`, `openai:gpt-5 (strict)`.
+    match = re.fullmatch(r"([^\s:()]+)(?::(\S+))?( \([^()]+\))?", name)
     return (name, "") if match is None else (match[1], match[2] or "")
 
 

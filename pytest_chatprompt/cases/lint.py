@@ -12,8 +12,6 @@ from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
-# These mappings may hold anything, and in AgentV's files they do not change what is sent either.
-_OPEN_MAPPINGS: Final = ("metadata", "execution")
 _Entries = Mapping[str, Entry]
 
 
@@ -48,7 +46,8 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 
 
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
-    for place in _OPEN_MAPPINGS:
+    # These mappings may hold anything, and in AgentV's files they do not change what is sent either.
+    for place in ("metadata", "execution"):
         for key, entry in _inner(entries, place).items():
             # Most cases have none.
             from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting  # noqa: PLC0415

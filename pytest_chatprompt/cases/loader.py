@@ -25,7 +25,7 @@ from pytest_chatprompt.cases.fields import OTHER_FORMATS, NonEmptyTupleOf
 from pytest_chatprompt.cases.lint import find_ineffective_keys
 from pytest_chatprompt.cases.origin import Origin, Row, YamlSource
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.files import NamedFileError, find_agentv_file
+from pytest_chatprompt.text.files import NamedFileError, TextFileError, find_agentv_file, find_file
 from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, FrozenDict, freeze
 from pytest_chatprompt.text.yaml import Node, Position, parse_yaml, read_yaml_file
 from pytest_chatprompt.wording import shown_path
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 DEFAULT_TARGET: Final = "default"
 # Down to the messages of a case, and its rows. The text is parsed again where the place of anything else is needed.
 _LEVELS: Final = 4
-# The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
-_DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
 
 
 class EvalFileKeys(SharedKeys):
@@ -199,7 +197,7 @@ class _EvalFileLoader:
     def with_rows(self, case: EvalCase, node: Node, document: Node, from_row: Row | None) -> Iterator[LoadedCase]:
         """A valid case: once for each of its rows, or a single time, perhaps with the one that it was made of."""
         item = LoadedCase(case.id, case.tags, node.position.line, case, (from_row and from_row.id) or None, from_row)
-        if case.parametrize is None and "*" not in (case.request or ""):
+        if case.parametrize is None and not re.search(r"\*|\.jsonl$", case.request or ""):
             yield item
             return
         written = node.find(("parametrize",))
@@ -219,19 +217,39 @@ class _EvalFileLoader:
                 yield of_row._replace(row=row)
 
     def load_files(self, case: EvalCase) -> list[Row] | EvalFileError:
-        """A row for each captured request, whose `id` is what the stars of its path stand for."""
+        """A row for each captured request, whose `id` is what the stars of its path stand for.
+
+        Each line of a log in JSONL is one, which the row has as `request`.
+        """
+        # Few projects have any.
+        from pytest_chatprompt.cases.rows import read_jsonl  # noqa: PLC0415
+
         pattern = str(case.request)
-        before, after = pattern.removeprefix("/").partition("*")[0], pattern.rpartition("*")[2]
+        before, star, _ = pattern.partition("*")
+        after = pattern.rpartition("*")[2] if star else ""
         folder = self.root if pattern.startswith("/") else self.path.parent
         # `Path.glob` finds hidden files too. Nothing but a star stands for others.
         escaped = re.sub(r"[?[]", r"[\g<0>]", pattern.removeprefix("/"))
-        files = sorted(glob(escaped, root_dir=folder, recursive=True))  # noqa: PTH207
         rows = []
-        for file in (each.replace("\\", "/") for each in files):
-            stars = file[len(before) : len(file) - len(after)]
-            rows.append(Row(stars or file, file, 0, 0, {"id": stars}))
-        path = pattern[: pattern.index("*")] + "{{ id }}" + after
-        vars(case).update(request=path, vars=case.vars or FrozenDict())
+        try:
+            for found in sorted(glob(escaped, root_dir=folder, recursive=True)):  # noqa: PTH207
+                file = found.replace("\\", "/")
+                stars = file[len(before.removeprefix("/")) : len(file) - len(after)]
+                if not (folder / file).is_file() or f"__snapshots__/{self.path.stem}/" in file:
+                    continue
+                if not file.endswith(".jsonl"):
+                    rows.append(Row(stars or file, file, 0, 0, {"id": stars}))
+                    continue
+                path = find_file(file, folder, self.root).path
+                for position, body, problem in read_jsonl(path, self.root):
+                    id_ = f"{stars}:{position.line}" if stars else str(position.line)
+                    values = {"id": stars, "request": body}
+                    rows.append(Row(id_, shown_path(path, self.root), *position, values, problem))
+        except (NamedFileError, TextFileError) as error:
+            text = str(error) if isinstance(error, NamedFileError) else f"{file} {error}"
+            return EvalFileError([case_diagnostic(case, text, "request")])
+        request = f"{before}{{{{ id }}}}{after}" if star else pattern
+        vars(case).update(request=request, vars=case.vars or FrozenDict())
         return rows or EvalFileError([case_diagnostic(case, f"no file matches {pattern}", "request")])
 
     def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row] | EvalFileError:
@@ -312,7 +330,8 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
     }
-    for name in _DEFAULTS:
+    # Where neither sets one of these, nothing is set.
+    for name in ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize"):
         value = getattr(file, name)
         if value is not None and getattr(case, name) is None:
             merged[name] = value

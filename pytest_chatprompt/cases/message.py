@@ -29,7 +29,6 @@ from pytest_chatprompt.text.yaml import Node
 Role = Literal["system", "developer", "user", "assistant", "tool", "raw"]
 ROLES: Final = tuple(role for role in get_args(Role) if role != "raw")
 CacheControl = Annotated[Mapping[str, Any], parsed(lambda data: freeze(require_json_mapping(data)))]
-Detail = Literal["auto", "low", "high", "original"]
 
 
 class TextPart(StrictModel):
@@ -85,7 +84,7 @@ class MediaPart(StrictModel):
     type: MediaKind
     value: NonEmptyString
     cache_control: CacheControl | None = None
-    detail: Detail | None = None
+    detail: Literal["auto", "low", "high", "original"] | None = None
 
 
 class ImagePart(MediaPart):
@@ -220,12 +219,9 @@ class EvalMessage(StrictModel):
 
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:
-        if self.tool_calls and self.role != "assistant":
-            raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
-        if self.tool_call_id is not None and self.role != "tool":
-            raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
-        if self.is_error and self.role != "tool":
-            raise invalid(f"'is_error' belongs in a tool message, but the role is {self.role!r}")
+        for key, place in (("tool_calls", "an assistant"), ("tool_call_id", "a tool"), ("is_error", "a tool")):
+            if getattr(self, key) not in ((), None, False) and self.role != place.split()[1]:
+                raise invalid(f"{key!r} belongs in {place} message, but the role is {self.role!r}")
         has_raw = isinstance(self.content, tuple) and [type(part) for part in self.content] == [RawPart]
         if self.role == "raw" and not has_raw:
             raise invalid("unknown role: 'raw'; write {type: raw, PROVIDER: {...}} in place of the message")

@@ -23,8 +23,6 @@ from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw
 from pytest_chatprompt.wording import did_you_mean
 
 _MOST_NAMES: Final = 10
-# Jinja's words for it.
-_UNKNOWN_VARIABLE: Final = re.compile(r"'(\w+)' is undefined")
 
 
 class TextTemplateError(Exception):
@@ -151,7 +149,8 @@ def explain_template_error(error: Exception, variables: Mapping[str, Any]) -> st
     """Say what is wrong with a template."""
     match error:
         case UndefinedError():
-            unknown = _UNKNOWN_VARIABLE.fullmatch(str(error))
+            # Jinja's words for it.
+            unknown = re.fullmatch(r"'(\w+)' is undefined", str(error))
             return str(error) if unknown is None else _explain_name(unknown[1], variables)
         case TemplateSyntaxError():
             message = error.message or "it is not valid"

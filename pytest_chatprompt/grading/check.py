@@ -104,8 +104,6 @@ def cut(text: str, longest: int) -> str:
 
 # What stands in a snapshot beside the data that is sent.
 _NOT_SENT: Final = frozenset({"provider", "endpoint", "headers", "question", "adjustments", "judge"})
-# Their values are words of the API in every API.
-_WORDS_OF_APIS: Final = frozenset({"role", "type", "endpoint"})
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,8 @@ def _texts(data: Any) -> Iterator[str]:
         yield data
     elif isinstance(data, Mapping):
         for key, value in data.items():
-            if key not in _WORDS_OF_APIS or not isinstance(value, str):
+            # These are words of the API in every API.
+            if key not in ("role", "type", "endpoint") or not isinstance(value, str):
                 yield from _texts(value)
     elif isinstance(data, list | tuple):
         for item in data:

@@ -9,7 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from importlib import import_module
 from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
@@ -229,12 +229,11 @@ class IsJson(TextCheck):
         return Verdict(True, "is JSON that fits the schema")
 
 
-def _read_json(text: str) -> Any:
-    return json.loads(text, parse_constant=_refuse_constant)
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
+
+
+_read_json: Final = partial(json.loads, parse_constant=_refuse_constant)
 
 
 class ToolCalled(Check):

@@ -30,9 +30,8 @@ from pytest_chatprompt.text.json_data import checked, freeze, parsed, unexpected
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1
-# What a snapshot shows where these texts are.
+# What a snapshot shows where the answer is.
 ANSWER_STAND_IN: Final = "<the answer>"
-QUESTION_STAND_IN: Final = "<the question>"
 
 _DEFAULT_PROMPT: Final = Path(__file__).with_name("judge_prompt.yaml")
 # The reason comes first: a model that has to explain a verdict before it gives it grades better.
@@ -87,7 +86,7 @@ class JudgeQuestion:
 
     def preview(self) -> ProviderRequest:
         """The request as a snapshot shows it."""
-        request = replace(self, question=QUESTION_STAND_IN).request(ANSWER_STAND_IN)
+        request = replace(self, question="<the question>").request(ANSWER_STAND_IN)
         if not any(ANSWER_STAND_IN in message.text for message in request.chat_prompt or ()):
             raise CheckError("the template of the judge does not show the answer; write {{ answer }} in one message")
         return request
@@ -160,7 +159,6 @@ class LlmRubric(Check):
 
 
 _MOST_SHOWN: Final = 200
-_CLOSING_FENCE: Final = re.compile(r"\s*```\s*\Z")
 # Why models stop in the middle, in the words of the APIs, in small letters.
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
 # Where an object may begin; models write no verdicts of more.
@@ -196,7 +194,7 @@ def _read(response: ProviderResponse) -> tuple[bool, str]:
     if (response.finish_reason or "").lower() in _CUT_OFF:
         # What it ends with may be a part of it.
         raise _unreadable("it was cut off", response)
-    verdict = _last_object(_CLOSING_FENCE.sub("", response.text).rstrip())
+    verdict = _last_object(re.sub(r"\s*```\s*\Z", "", response.text).rstrip())
     passed, reason = verdict.get("pass"), verdict.get("reason")
     if not isinstance(passed, bool) or not isinstance(reason, str):
         raise _unreadable(_NO_VERDICT, response)

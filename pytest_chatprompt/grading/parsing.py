@@ -19,7 +19,7 @@ from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.json_data import error_at, invalid
-from pytest_chatprompt.text.yaml import Entry, Node
+from pytest_chatprompt.text.yaml import Node, make_node
 from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
@@ -164,14 +164,5 @@ def find_node(check: EvalCheck, case: EvalCase) -> Node:
     root = case.origin.source.root
     if check.location:
         return root.find(check.location)
-    mark = root.find(("evalcases", case.origin.case_index)).mark
-    return _data_node({"type": check.type, **check.arguments}, mark)
-
-
-def _data_node(data: Any, mark: Any) -> Node:
-    """Plain data as a node that has one position in all of its parts."""
-    if isinstance(data, Mapping):
-        return Node(mark, {key: Entry(_data_node(key, mark), _data_node(value, mark)) for key, value in data.items()})
-    if isinstance(data, list | tuple):
-        return Node(mark, tuple(_data_node(item, mark) for item in data))
-    return Node(mark, data, str(data))
+    place = root.find(("evalcases", case.origin.case_index))
+    return make_node({"type": check.type, **check.arguments}, place)

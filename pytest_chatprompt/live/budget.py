@@ -12,13 +12,12 @@ import bisect
 import itertools
 import threading
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
-from pytest_chatprompt.providers.context import Cancellation, current_context
+from pytest_chatprompt.providers.context import Cancellation, Settle, current_context
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.wording import dollars
 
@@ -34,13 +33,13 @@ class _Account:
 
     Attributes:
         answered: how many requests have cost that.
-        in_flight: how many have begun and not ended.
+        in_flight: those that have begun and not ended.
         waiting: those that have not begun yet, in the order of the run, then of arrival.
     """
 
     spent: float = 0.0
     answered: int = 0
-    in_flight: int = 0
+    in_flight: set[int] = field(default_factory=set)
     waiting: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -56,7 +55,7 @@ class RunBudget:
         self._accounts: defaultdict[Billing, _Account] = defaultdict(_Account)
         # Those in flight that are sure to end. A client may leave a stream open.
         self._ending = 0
-        self._tickets = itertools.count()
+        self._numbers = itertools.count()
         self._changed = threading.Condition()
 
     @property
@@ -65,7 +64,7 @@ class RunBudget:
         with self._changed:
             return sum(account.spent for account in self._accounts.values())
 
-    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> BudgetReservation:
+    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Settle:
         """Reserve what a request costs; a `cancellation` ends its wait.
 
         One that has it may wait until it is sure whether its cost is left. One without goes as long as something is.
@@ -84,12 +83,13 @@ class RunBudget:
             else:
                 self._wait(account, cancellation)
                 self._ending += 1
-            account.in_flight += 1
-        return BudgetReservation(partial(self._end, account, cancellation is not None))
+            request = next(self._numbers)
+            account.in_flight.add(request)
+        return partial(self._end, account, request, cancellation is not None)
 
     def _wait(self, account: _Account, cancellation: Cancellation) -> None:
         """Wait until there is money for a request, and it is its turn."""
-        ticket = current_context().order, next(self._tickets)
+        ticket = current_context().order, next(self._numbers)
         bisect.insort(account.waiting, ticket)
         try:
             while account.waiting[0] != ticket or not self._has_money(account, waits=True):
@@ -104,7 +104,7 @@ class RunBudget:
         """Whether there is money for a request; `False` if it `waits` until that is sure, and it is not yet."""
         means = [each.mean for each in self._accounts.values()]
         # A first request in flight has no mean yet, and may cost as much as those of the dearest account.
-        reserved = sum(each.in_flight * (each.mean or max(means)) for each in self._accounts.values())
+        reserved = sum(len(each.in_flight) * (each.mean or max(means)) for each in self._accounts.values())
         is_left = self.spent_usd + reserved + account.mean <= self.limit_usd + _TOLERANCE
         if account.mean == 0:
             # A first request goes as long as anything is left.
@@ -116,25 +116,14 @@ class RunBudget:
             return False
         raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self.spent_usd)} so far")
 
-    def _end(self, account: _Account, waits: bool, cost_usd: float | None) -> None:
-        """End a request; without a cost it counts as never sent."""
+    def _end(self, account: _Account, request: int, waits: bool, cost_usd: float | None) -> None:
+        """End a request, once; without a cost it counts as never sent."""
         with self._changed:
-            account.in_flight -= 1
+            if request not in account.in_flight:
+                return
+            account.in_flight.remove(request)
             self._ending -= waits
             if cost_usd is not None:
                 account.spent += cost_usd
                 account.answered += 1
             self._changed.notify_all()
-
-
-@dataclass(slots=True)
-class BudgetReservation:
-    """The part of a budget that is kept for a request in flight; the first call counts."""
-
-    _end: Callable[[float | None], None] | None
-
-    def settle(self, cost_usd: float | None) -> None:
-        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
-        end, self._end = self._end, None
-        if end is not None:
-            end(cost_usd)

@@ -28,13 +28,11 @@ from pytest_chatprompt.wording import about_message, numbered
 
 Attachments = Mapping[str, Attachment]
 
-# `\s` is what `str.isspace` calls white space; U+FEFF is the byte-order mark, which cannot be seen either.
-_VISIBLE: Final = re.compile(r"[^\s\ufeff]")
-
 
 def is_blank(text: str) -> bool:
     """Whether a text is nothing but white space (rule A5)."""
-    return _VISIBLE.search(text) is None
+    # `\s` is what `str.isspace` calls white space; U+FEFF is the byte-order mark, which cannot be seen either.
+    return re.search(r"[^\s\ufeff]", text) is None
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:

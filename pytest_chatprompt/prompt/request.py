@@ -25,9 +25,6 @@ from pytest_chatprompt.text.files import NamedFileError
 from pytest_chatprompt.text.json_data import FrozenDict, parsed
 
 _Data = Mapping[str, Any]
-_Settings = Annotated[_Data, parsed(lambda data: option_readers().read_request_settings(data))]
-_Tools = Annotated[tuple[_Data, ...], parsed(lambda data: option_readers().read_tools(data))]
-_ResponseFormat = Annotated[_Data | None, parsed(lambda data: option_readers().read_response_format(data))]
 
 
 class ProviderRequest(BaseModel):
@@ -60,10 +57,10 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: _Settings = FrozenDict()
-    tools: _Tools = ()
+    settings: Annotated[_Data, parsed(lambda data: option_readers().read_request_settings(data))] = FrozenDict()
+    tools: Annotated[tuple[_Data, ...], parsed(lambda data: option_readers().read_tools(data))] = ()
     tool_choice: ToolChoiceOrWord = None
-    response_format: _ResponseFormat = None
+    response_format: Annotated[_Data | None, parsed(lambda data: option_readers().read_response_format(data))] = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping, Set
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
@@ -29,9 +29,6 @@ PositiveNumber = Annotated[float, BeforeValidator(_require_number), Field(gt=0, 
 T = TypeVar("T")
 # Arguments of a command line: a text would be taken for the list of its characters.
 Arguments = list[str] | tuple[str, ...]
-
-# These settings hold secrets: an error shows the type of their value and never the value.
-_SECRET_SETTINGS: Final = frozenset({"api_key", "env", "headers"})
 
 
 def check_settings(
@@ -76,7 +73,8 @@ def _problem(name: str, value: object, error: ValidationError) -> str:
     key = worst["loc"][0] if worst["loc"] else None
     setting = f"{name}[{key!r}]" if isinstance(value, Mapping) and key in value else name
     invalid = worst["input"]
-    shown = f"of type {type(invalid).__name__}" if name in _SECRET_SETTINGS else repr(invalid)
+    # These hold secrets.
+    shown = f"of type {type(invalid).__name__}" if name in ("api_key", "env", "headers") else repr(invalid)
     return f"{setting} {requirement}, but is {shown}"
 
 

@@ -47,18 +47,15 @@ class Cancellation:
                     self._connection.shutdown(socket.SHUT_RDWR)
 
 
-class Reservation(Protocol):
-    """The part of a budget that is kept for a request in flight."""
-
-    def settle(self, cost_usd: float | None) -> None:
-        """Spend what the request has cost, in US dollars; `None` for one that counts as never sent."""
+# Spends what a request has cost, in US dollars; `None` for one that counts as never sent. The first call counts.
+Settle = Callable[[float | None], None]
 
 
 class Budget(Protocol):
     """What requests may cost together."""
 
-    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
-        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget."""
+    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Settle:
+        """Reserve the estimated cost of a request, until it is settled; wait while others may use up the budget."""
 
 
 class SendContext(NamedTuple):

@@ -8,9 +8,10 @@ Source: `genai_prices.calc_price`, and `genai_prices.types.Usage` for the names 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_setting
 from pytest_chatprompt.providers.response import TokenUsage
@@ -66,31 +67,21 @@ def list_cost_usd(
     if usage.input_tokens is None or usage.output_tokens is None or not has_price_list():
         return None
     from genai_prices import Usage, calc_price  # noqa: PLC0415
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415
 
     # The list has our names, but for one. Cached input is a part of the input for both, and thinking one of the output.
     counts = usage.model_dump()
     counts["output_reasoning_tokens"] = counts.pop("reasoning_tokens")
     context = {"service_tier": service_tier} if service_tier else None
-    vendor = _vendor_at(base_url) or vendor
+    # The vendor that the list knows by the URL.
+    with suppress(LookupError):
+        vendor = get_snapshot().find_provider(None, None, base_url or None).id
     try:
         price = calc_price(Usage(**counts), model, provider_id=vendor, price_context=context)
     except (LookupError, ValueError):
         # A model that it does not know; or more tokens from the cache than there are.
         return None
     return float(price.total_price)
-
-
-def _vendor_at(base_url: str) -> str:
-    """The id of the vendor that a URL belongs to; `""` if the list knows none."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415
-
-    try:
-        return get_snapshot().find_provider(None, None, base_url or None).id
-    except LookupError:
-        return ""
-
-
-_ONE_OF_EACH: Final = TokenUsage(input_tokens=1, output_tokens=1)
 
 
 class Billing(NamedTuple):
@@ -125,7 +116,7 @@ class Billing(NamedTuple):
 
     def why_unknown(self) -> str:
         """Why the price of a request is not known in advance; `""` if it is known."""
-        if self.cost_usd(_ONE_OF_EACH) is not None:
+        if self.cost_usd(TokenUsage(input_tokens=1, output_tokens=1)) is not None:
             return ""
         if not has_price_list():
             return f"the price of {self.account} is not known: the price list is not installed ({INSTALL_PRICES})"

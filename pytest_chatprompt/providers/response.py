@@ -8,7 +8,7 @@ process boundary takes. Each becomes U+FFFD here.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.text.json_data import LONE_SURROGATE
+from pytest_chatprompt.text.json_data import LONE_SURROGATE, value_at
 from pytest_chatprompt.wording import about_message
 
 
@@ -46,13 +46,9 @@ class Finding:
         return PayloadWarning(text, rule=self.rule, message_number=self.message_number, location=self.location)
 
 
-_REPLACEMENT: Final = "\ufffd"
-_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-
-
 def replace_surrogates(text: str) -> str:
     """Replace each half of a character with U+FFFD; a whole character has no surrogates in Python."""
-    return text if text.isascii() else LONE_SURROGATE.sub(_REPLACEMENT, text)
+    return text if text.isascii() else LONE_SURROGATE.sub("\ufffd", text)
 
 
 def load_json(content: bytes | str) -> Any:
@@ -60,7 +56,7 @@ def load_json(content: bytes | str) -> Any:
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
     try:
         data = json.loads(replace_surrogates(text))
-        if _SURROGATE_ESCAPE.search(text):
+        if re.search(r"\\u[dD][89a-fA-F]", text):
             # A pair of escapes is one character by now.
             data = json.loads(replace_surrogates(json.dumps(data, ensure_ascii=False)))
     except RecursionError as error:
@@ -97,6 +93,65 @@ class TokenUsage(BaseModel):
     cache_write_tokens: Count | None = None
     cache_write_1h_tokens: Count | None = None
     reasoning_tokens: Count | None = None
+
+
+# The names of the common APIs and of Codex. Some count what concerns their cache, or thinking, beside other tokens.
+_COUNTS: Final[Mapping[str, str]] = {
+    name: kind
+    for kind, names in {
+        "input": "input_tokens prompt_tokens inputTokens promptTokenCount prompt_eval_count",
+        "output": "output_tokens completion_tokens outputTokens candidatesTokenCount eval_count",
+        "read": "cached_tokens cached_input_tokens cachedContentTokenCount",
+        "written": "cache_write_tokens cache_write_input_tokens",
+        "thoughts": "reasoning_tokens reasoning_output_tokens thinking_tokens",
+        "read beside": "cache_read_input_tokens cacheReadInputTokens",
+        "written beside": "cache_creation_input_tokens cacheWriteInputTokens",
+        "tools beside": "toolUsePromptTokenCount",
+        "thoughts beside": "thoughtsTokenCount",
+        "written for an hour": "ephemeral_1h_input_tokens",
+    }.items()
+    for name in names.split()
+}
+
+
+def read_usage(data: Any) -> TokenUsage:
+    """The tokens that a usage, the body of a reply, or the events of a stream tell; `None` where they do not."""
+    found: dict[str, int] = {}
+    _find_counts(data, found)
+
+    def total(*kinds: str) -> int | None:
+        known = [found[kind] for kind in kinds if kind in found]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        input_tokens=total("input", "read beside", "written beside", "tools beside"),
+        output_tokens=total("output", "thoughts beside"),
+        cache_read_tokens=total("read", "read beside"),
+        cache_write_tokens=total("written", "written beside"),
+        cache_write_1h_tokens=total("written for an hour"),
+        reasoning_tokens=total("thoughts", "thoughts beside"),
+    )
+
+
+def _find_counts(data: Any, found: dict[str, int]) -> None:
+    """Note the highest count of each kind: streams report how many it was so far."""
+    for item in data if isinstance(data, list) else ():
+        _find_counts(item, found)
+    for key, value in data.items() if isinstance(data, Mapping) else ():
+        kind = _COUNTS.get(key)
+        if kind is not None and _is_count(value):
+            found[kind] = max(value, found.get(kind, 0))
+        elif key == "cacheDetails" and isinstance(value, list):
+            # Parts of what Bedrock wrote to its cache, by how long it keeps them.
+            kept = [value_at(entry, ["inputTokens"]) for entry in value if value_at(entry, ["ttl"]) == "1h"]
+            found.update({"written for an hour": sum(filter(_is_count, kept))} if kept else {})
+        elif key != "iterations":
+            # Those are parts of these counts too, under the same names.
+            _find_counts(value, found)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 class ProviderResponse(BaseModel):

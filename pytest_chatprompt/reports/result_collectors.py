@@ -190,9 +190,7 @@ class ProviderComparison(CollectedResults):
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the table, if several providers have answered."""
-        # The answers to two versions have a table of their own.
-        compared = [each for each in self.results.values() if each.provider is not None and each.versions is None]
-        totals = provider_totals(compared)
+        totals = provider_totals([each for each in self.results.values() if each.provider is not None])
         if len(totals) > 1:
             write_section(terminalreporter, "providers side by side", table_lines(table_rows(totals)))
 

@@ -81,9 +81,12 @@ class DistinctChange:
         place = cost.prefix_break
         # The prefix ends in one place, and so at the change that is nearest to it.
         ends_it = place is not None and max(changes, key=lambda each: common_start(each.place, place)) in same
-        # What is as long as the change has changed by it.
-        parts = {part: number for part, number in cost.parts.items() if number == characters}
-        parts = cost.parts if characters == cost.characters else parts
+        # Where all grow, or all shrink, each is in a part that did; else in the one that did by as much.
+        is_one = len(cost.parts) == 1 == len({each.characters > 0 for each in changes if each.characters})
+        likely = {
+            part: characters for part, number in cost.parts.items() if number == characters or (is_one and characters)
+        }
+        parts = cost.parts if characters == cost.characters else likely if len(likely) == 1 else {}
         update = {"characters": characters, "tokens": estimate_tokens(characters), "parts": parts}
         return cost.model_copy(update=update if ends_it else {**update, "prefix_break": None})
 

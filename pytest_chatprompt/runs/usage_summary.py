@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, read_usage
 from pytest_chatprompt.reports.answers import known_sum
 from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import note_use, notes_of

@@ -8,12 +8,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_size import count_texts, is_media, read_keys
+from pytest_chatprompt.capture.prompt_size import count_texts, is_media, key_below, read_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.changes import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
@@ -305,8 +305,10 @@ class _Comparer:
         if start is None:
             inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
             return sum(self._size(each, (*path, key)) for key, each in inner)
-        *around, key = ["", *_text_keys(path[start:])]
-        return count_texts({key: value}, around[-1]) if path[start:] and key == path[-1] else count_texts(value, key)
+        *around, last = ["", *_text_keys(path[start:])]
+        key = reduce(key_below, around, "")
+        is_entry = path[start:] and last == path[-1]
+        return count_texts({last: value}, key) if is_entry else count_texts(value, key_below(key, last))
 
 
 def _as_before_blank_line(removed: list[str], added: list[str], last: list[str]) -> tuple[list[str], list[str]]:

@@ -59,12 +59,10 @@ NAMED_DOCUMENTS: Final = {
     ".txt": ("text/plain", b""),
 }
 _DATA_URL: Final = re.compile(r"data:([^,]*?)(;base64)?,", re.IGNORECASE)
-_URL_SAFE_DIGITS: Final = str.maketrans("-_", "+/")
 _HASH_DIGITS: Final = 16
 _URL_SAFE: Final = "URL-safe"
 # The end of a description of bytes, and what may come before it.
 _DESCRIPTION_END: Final = re.compile(rf"(\d+) bytes, sha256:([0-9a-f]{{{_HASH_DIGITS}}})(, {_URL_SAFE})?>\Z", re.ASCII)
-_DESCRIPTION_STARTS: Final = ("<", "data:", "Data:", "DATA:")
 # Longer than the end of any description; so a long text is not searched.
 _LONGEST_END: Final = 80
 
@@ -115,7 +113,7 @@ def decode_base64(text: str) -> bytes | None:
     if not text.isascii():
         return None
     if "-" in text or "_" in text:
-        text = text.translate(_URL_SAFE_DIGITS)
+        text = text.replace("-", "+").replace("_", "/")
     if "\n" in text or "\r" in text:
         text = text.replace("\r", "").replace("\n", "")
     # Digits come in groups of four.
@@ -158,7 +156,7 @@ def describe_base64(digits: str, media_type: str = "") -> str | None:
 
 def described_size(text: str) -> int | None:
     """How many bytes a description, or a `data:` URL that ends with one, stands for; `None` for other texts."""
-    end = _DESCRIPTION_END.search(text[-_LONGEST_END:]) if text.startswith(_DESCRIPTION_STARTS) else None
+    end = _DESCRIPTION_END.search(text[-_LONGEST_END:]) if text.startswith(("<", "data:", "Data:", "DATA:")) else None
     return None if end is None else int(end[1])
 
 

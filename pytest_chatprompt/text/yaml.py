@@ -7,6 +7,7 @@ characters are counted as they are once aliases are expanded: a hostile file tak
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,19 @@ class Entry(NamedTuple):
 
     key: Node
     node: Node
+
+
+def make_node(value: Any, place: Node) -> Node:
+    """Make a node of data at the place of another one; nodes within it keep their own."""
+    match value:
+        case Node():
+            return value
+        case Mapping():
+            entries = {key: Entry(make_node(key, place), make_node(inner, place)) for key, inner in value.items()}
+            return Node(place.mark, entries)
+        case Sequence() if not isinstance(value, str):
+            return Node(place.mark, tuple(make_node(inner, place) for inner in value))
+    return Node(place.mark, value, str(value))
 
 
 @dataclass(slots=True)

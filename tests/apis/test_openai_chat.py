@@ -289,7 +289,7 @@ def test_a_conversation_is_read_back() -> None:
                 "Look:",
                 SentMedia("image", "image/png", 4),
                 SentMedia("image", source="https://example.com/a.png"),
-                SentMedia("image", "image/svg+xml", 6),
+                SentMedia("image", source="data:image/svg+xml,%3Csvg/%3E"),
                 SentMedia("audio", "audio/wav", 3),
                 SentMedia("document", "application/pdf", 3, "a.pdf"),
                 SentMedia("document", "", 3, "b.pdf"),

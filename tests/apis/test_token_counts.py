@@ -11,10 +11,9 @@ from pytest_chatprompt.apis.anthropic import AnthropicProvider
 from pytest_chatprompt.apis.bedrock import BedrockProvider
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.gemini import GeminiProvider
-from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
-from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.providers.response import TokenUsage, read_usage
 
 # By the names of the vendors' own SDKs: openai 3.54 (`CompletionUsage`, `ResponseUsage`), anthropic 2.12 (`Usage`),
 # google-genai 3.4 (`GenerateContentResponseUsageMetadata`), botocore 1.44 (`TokenUsage` of bedrock-runtime).

@@ -65,6 +65,13 @@ def test_what_a_model_reads_counts(body: Any, characters: int) -> None:
     assert count_characters(SentRequest(CHAT, body)) == characters
 
 
+def test_a_property_of_a_schema_may_have_any_name() -> None:
+    properties = {name: {"type": "string", "description": "d"} for name in ("data", "source", "json", "properties")}
+    tool = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object", "properties": properties}}}}
+    sent = SentRequest("POST /model/nova/converse", {"toolConfig": {"tools": [tool]}})
+    assert count_characters(sent) == len("f") + sum(len(name) + len("d") for name in properties)
+
+
 def test_of_an_unknown_api_all_texts_count_but_the_model() -> None:
     assert count_characters(SentRequest("POST /own", {"model": "m", 1: "one", "prompt": "hello"})) == 8
 
@@ -110,6 +117,31 @@ def test_four_characters_are_about_a_token() -> None:
             11,
             id="arguments of a tool are texts",
         ),
+        pytest.param(
+            "POST /v1/messages",
+            [{"type": "tool_use", "name": "f", "input": {"id": "A17", "by": {"type": "mail", "source": {"data": "x"}}}}],
+            9,
+            id="whatever they are called, however deep",
+        ),
+        pytest.param(
+            "POST /model/nova/converse",
+            [{"toolResult": {"toolUseId": "1", "status": "success", "content": [{"json": {"id": "A177", "type": "mail"}}]}}],
+            8,
+            id="results of Bedrock that are data",
+        ),
+        pytest.param(
+            "POST /v2/chat",
+            [
+                {"type": "document", "document": {"id": "1", "data": {"type": "mail"}}},
+                {"type": "document", "document": {"data": '{"a": 1}'}},
+            ],
+            12,
+            id="results of Cohere",
+        ),
+        pytest.param(CHAT, [{"type": "text", "text": "0123456789abcdef" * 4}], 64, id="a hash is a text where a text stands"),
+        pytest.param("POST /v1/messages", [{"type": "tool_result", "tool_use_id": "1", "content": "0a1b2c3d" * 8}], 64, id="and as a result"),
+        pytest.param("POST /v1/messages", [{"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk" * 8}, {"type": "redacted_thinking", "data": "c2lnbmVk" * 8}], 3, id="thoughts, without their signatures"),
+        pytest.param(CHAT, [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "high"}}], 0, id="an image of OpenAI"),
     ],
 )  # fmt: skip
 def test_a_file_is_no_text_nor_is_what_says_of_which_type_it_is(endpoint: str, content: Any, characters: int) -> None:

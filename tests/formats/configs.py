@@ -63,12 +63,13 @@ prompts:
   - "{% for item in items %}{{ loop.index }}. {{ item.name }} at {{ item.price }}\\n{% endfor %}done"
   - "{{ name | upper }} {{ name | lower }} {{ padded | trim }} {{ order | dump }} {{ items | dump(2) }} {{ tags | join(', ') }}"
   - "{% raw %}{{ not a variable }}{% endraw %} {{ missing | default('nobody') }} {{ name | length }} {{ name | safe }}"
-  - "{{ tags }} and {{ empty }}"
+  - "{{ tags }} and {{ empty }} in a {{ (style | load).tone }} tone {{ style | load | dump }}"
   - "a { b } c }} d %} e"
 tests:
   - vars:
       name: "Straße 🐘"
       padded: "  x\\n  y "
+      style: '{"tone": "formal", "sizes": [1, 2]}'
       order: {number: 7.0, customer: {name: Ada}, open: true, note: null}
       items: [{name: pen, price: 1.5}, {name: ink, price: 10}]
       tags: [1, two, true]
@@ -265,15 +266,19 @@ providers: ["openai:chat:{{ env.PF_TEST_MODEL }}"]
 tests: [{vars: {name: "{{ env.CITY }}"}}]
 """,
     },
-    "images": {
+    "images and audio": {
         "promptfooconfig.yaml": _PROVIDER
         + """
-prompts: ['[{"role": "user", "content": [{"type": "text", "text": "{{ q }}"}, {"type": "image_url", "image_url": {"url": "{{ image }}"}}]}]']
+prompts:
+  - '[{"role": "user", "content": [{"type": "text", "text": "{{ q }}"}, {"type": "image_url", "image_url": {"url": "{{ image }}"}}]}]'
+  - '[{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "{{ speech }}", "format": "mp3"}}]}]'
+defaultTest: {vars: {speech: file://speech.mp3}}
 tests:
   - vars: {q: what, image: file://dot.png}
   - vars: {q: what, image: "https://images.example/a.png"}
 """,
         "dot.png": "data:image/png",
+        "speech.mp3": "data:audio/mpeg",
     },
     "instructions and items of Responses": {
         "promptfooconfig.yaml": """

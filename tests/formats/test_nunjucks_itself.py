@@ -12,6 +12,8 @@ from tests.formats.installed import MODULES, NODE
 _SCRIPT = """
 const nunjucks = require(process.argv[1]);
 const environment = nunjucks.configure({autoescape: false});
+// As promptfoo adds it.
+environment.addFilter("load", (text) => JSON.parse(text));
 const {templates, variables} = JSON.parse(require("fs").readFileSync(0));
 console.log(JSON.stringify(templates.map((each) => environment.renderString(each, variables))));
 """

@@ -20,19 +20,20 @@ from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import build_request
 from tests.formats.configs import CONFIGS
 from tests.formats.installed import MODULES, NODE
-from tests.media import PNG
+from tests.media import MP3, PNG
 
 _QUIET = dict.fromkeys(
     ("PROMPTFOO_DISABLE_TELEMETRY", "PROMPTFOO_DISABLE_UPDATE", "PROMPTFOO_DISABLE_REMOTE_GENERATION", "NO_COLOR"), "1"
 )
+_MEDIA = {"data:image/png": PNG, "data:audio/mpeg": MP3}
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write the files of a config; one that stands for an image gets its bytes."""
+    """Write the files of a config; one that stands for media gets their bytes."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(PNG if content == "data:image/png" else content.encode())
+        path.write_bytes(_MEDIA.get(content) or content.encode())
 
 
 def sent_by_promptfoo(folder: Path, eval_api: EvalAPI, extra: dict[str, str]) -> Counter[str]:

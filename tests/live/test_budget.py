@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
-from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
-from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
+from pytest_chatprompt.live.budget import RunBudget
+from pytest_chatprompt.providers.context import Cancellation, SendContext, Settle, use_context
 from pytest_chatprompt.providers.prices import Billing, TokenPrice
 
 PRICE = TokenPrice(input_usd=1, output_usd=1)
@@ -19,12 +19,12 @@ OPENAI = Billing("OpenAI", "m", price=PRICE)
 OTHER = Billing("Other", "m", price=PRICE)
 
 
-def reserve(budget: RunBudget, billing: Billing = OPENAI) -> BudgetReservation:
+def reserve(budget: RunBudget, billing: Billing = OPENAI) -> Settle:
     return budget.reserve(billing, Cancellation())
 
 
 def send(budget: RunBudget, cost: float, billing: Billing = OPENAI) -> None:
-    reserve(budget, billing).settle(cost)
+    reserve(budget, billing)(cost)
 
 
 def test_requests_go_until_the_budget_is_spent() -> None:
@@ -69,10 +69,10 @@ def test_a_first_request_in_flight_counts_as_much_as_the_dearest_known_one() -> 
     for _ in range(5):
         send(budget, 0.1)
     first = reserve(budget, OTHER)
-    reserve(budget).settle(0.1)
+    reserve(budget)(0.1)
     # 0.6 are spent, and what the other's first request costs is not known yet.
     assert is_waiting(budget, OPENAI)
-    first.settle(0.1)
+    first(0.1)
     assert budget.spent_usd == pytest.approx(0.7)
     with pytest.raises(BudgetError, match=r"spent: \$0.70 so far"):
         reserve(budget)
@@ -96,10 +96,10 @@ def test_those_in_flight_are_reserved_at_the_mean_of_their_account() -> None:
     # 0.41 are spent; each of these counts 0.2.
     in_flight = [reserve(budget), reserve(budget)]
     assert is_waiting(budget, OPENAI)
-    reserve(budget, OTHER).settle(0.01)
-    in_flight[0].settle(None)
-    reserve(budget).settle(0.2)
-    in_flight[1].settle(0.2)
+    reserve(budget, OTHER)(0.01)
+    in_flight[0](None)
+    reserve(budget)(0.2)
+    in_flight[1](0.2)
     with pytest.raises(BudgetError):
         reserve(budget)
 
@@ -112,9 +112,9 @@ def test_the_second_request_waits_until_the_cost_of_the_first_is_known() -> None
     second = reserve(budget, OTHER)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(reserve, budget)
-        first.settle(0.1)
-        waiting.result(timeout=60).settle(0.1)
-    second.settle(0.1)
+        first(0.1)
+        waiting.result(timeout=60)(0.1)
+    second(0.1)
     assert budget.spent_usd == pytest.approx(0.3)
 
 
@@ -125,17 +125,17 @@ def test_those_that_wait_go_in_the_order_of_the_run() -> None:
 
     def job(name: str, order: int) -> None:
         with use_context(SendContext(order=order)):
-            reservation = reserve(budget)
+            settle = reserve(budget)
         sent.append(name)
         time.sleep(0.01)
-        reservation.settle(0.3)
+        settle(0.3)
 
     with ThreadPoolExecutor() as pool:
         waiting = []
         for name, order in (("a", 3), ("b", 5), ("c", 1), ("d", 3), ("e", 9)):
             waiting.append(pool.submit(job, name, order))
             until(lambda: len(budget._accounts[OPENAI].waiting) == len(waiting))
-        first.settle(0.3)
+        first(0.3)
         errors = [type(future.exception(timeout=60)) for future in waiting]
     assert sent == ["c", "a"]
     assert errors == [type(None), BudgetError, type(None), BudgetError, BudgetError]
@@ -146,7 +146,7 @@ def test_whoever_waits_is_refused_once_the_budget_is_spent() -> None:
     first = reserve(budget)
     with ThreadPoolExecutor() as pool:
         waiting = [pool.submit(reserve, budget) for _ in range(3)]
-        first.settle(0.2)
+        first(0.2)
         assert [type(future.exception(timeout=60)) for future in waiting] == [BudgetError] * 3
 
 
@@ -155,17 +155,17 @@ def test_a_request_that_failed_leaves_its_turn_to_the_next() -> None:
     first = reserve(budget)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(reserve, budget)
-        first.settle(None)
-        waiting.result(timeout=60).settle(0.05)
+        first(None)
+        waiting.result(timeout=60)(0.05)
     assert budget.spent_usd == pytest.approx(0.05)
 
 
 def test_a_reservation_ends_once() -> None:
     budget = RunBudget(1)
-    reservation = reserve(budget)
-    reservation.settle(0.1)
-    reservation.settle(0.5)
-    reservation.settle(None)
+    settle = reserve(budget)
+    settle(0.1)
+    settle(0.5)
+    settle(None)
     assert budget.spent_usd == pytest.approx(0.1)
     send(budget, 0.1)
 
@@ -178,14 +178,14 @@ def test_cancelling_ends_a_wait() -> None:
         waiting = pool.submit(budget.reserve, OPENAI, cancellation)
         cancellation.cancel()
         assert isinstance(waiting.exception(timeout=60), RequestCancelledError)
-    first.settle(0)
+    first(0)
 
 
 def test_what_cannot_wait_goes_as_long_as_its_cost_is_left() -> None:
     budget = RunBudget(0.12)
     # Together, before the cost of any is known.
     streams = [budget.reserve(OPENAI), budget.reserve(OPENAI)]
-    streams[0].settle(0.04)
+    streams[0](0.04)
     streams.append(budget.reserve(OPENAI))
     with pytest.raises(BudgetError):
         budget.reserve(OPENAI)
@@ -206,11 +206,11 @@ def test_many_threads_never_spend_more_than_the_budget() -> None:
 
     def job(_: int) -> bool:
         try:
-            reservation = reserve(budget)
+            settle = reserve(budget)
         except BudgetError:
             return False
         time.sleep(0.001)
-        reservation.settle(0.01)
+        settle(0.01)
         return True
 
     with ThreadPoolExecutor(16) as pool:
@@ -242,7 +242,7 @@ def is_waiting(budget: RunBudget, billing: Billing) -> bool:
     cancellation = Cancellation()
     cancellation.cancel()
     try:
-        budget.reserve(billing, cancellation).settle(None)
+        budget.reserve(billing, cancellation)(None)
     except RequestCancelledError:
         return True
     return False

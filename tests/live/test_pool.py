@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -270,4 +271,23 @@ def test_who_waits_goes_on_as_soon_as_it_is_over() -> None:
     pool.wait_until(lambda: not (pool.waiting or pool.in_flight), 60)
     assert time.monotonic() - started_at < 50
     assert pool.finished == 2
+    pool.cancel()
+
+
+def test_a_job_that_has_run_is_not_kept_by_its_future() -> None:
+    pool = RequestPool(1)
+    futures: list[Future[int]] = []
+
+    class Case:
+        def answer(self) -> int:
+            return len(futures)
+
+    case = Case()
+    kept = weakref.ref(case)
+    futures.append(pool.submit(0, case.answer))
+    wait(futures)
+    pool.wait_until(lambda: not pool.in_flight, 60)
+    del case
+    # Without a visit of the garbage collector, which a case and its futures that know each other would wait for.
+    assert kept() is None
     pool.cancel()

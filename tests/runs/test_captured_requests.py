@@ -255,6 +255,54 @@ def test_files_in_folders_are_named_by_their_paths(run: Run) -> None:
     run().stdout.fnmatch_lines(["1 eval snapshot unused: *", "  __snapshots__/a.eval/traffic?openai-tue%2F1?.yaml"])
 
 
+def test_stars_take_files_alone_and_not_the_snapshots_of_the_cases(run: Run) -> None:
+    run.write({"a.eval.yaml": TRAFFIC.replace("captured/*.json", "**/*1*")})
+    run.write(
+        {"captured/1.json": json.dumps(CHAT), "__snapshots__/b.eval/x[openai-1].yaml": json.dumps(CHAT), "c1/x": ""}
+    )
+    run.update().assert_outcomes(passed=2)
+    run.update().assert_outcomes(passed=2)
+    run.write({"a.eval.yaml": TRAFFIC.replace("captured/*.json", "__snapshots__/a.eval/*")})
+    run().stdout.fnmatch_lines(["a.eval.yaml:4:14: case 'traffic': no file matches ./__snapshots__/a.eval/[*]"])
+
+
+BATCH = [{"custom_id": each, "url": "/v1/chat/completions", "body": {**CHAT, "seed": each}} for each in (1, 2)]
+
+
+def test_each_line_of_a_log_is_an_item_named_by_its_number(run: Run) -> None:
+    lines = "\n".join(map(json.dumps, [BATCH[0], CHAT])) + "\n\n" + json.dumps(BATCH[1]) + "\n"
+    run.write({"a.eval.yaml": TRAFFIC.replace("captured/*.json", "log.jsonl"), "log.jsonl": lines})
+    run.update().assert_outcomes(passed=3)
+    assert run.snapshots() == [f"__snapshots__/a.eval/traffic[openai-{each}].yaml" for each in (1, 2, 4)]
+    assert sent(run, "traffic[openai-4]")["request"] == BATCH[1]["body"]
+    assert sent(run, "traffic[openai-2]")["request"] == CHAT
+    run().assert_outcomes(passed=3)
+
+
+def test_there_may_be_several_logs(run: Run) -> None:
+    run.write({"a.eval.yaml": TRAFFIC.replace("*.json", "*")})
+    run.write({"captured/mon.jsonl": json.dumps(CHAT), "captured/tue.json": json.dumps(CHAT)})
+    run.update().assert_outcomes(passed=2)
+    names = ("traffic[openai-mon.jsonl%3A1]", "traffic[openai-tue.json]")
+    assert run.snapshots() == [f"__snapshots__/a.eval/{each}.yaml" for each in names]
+
+
+def test_a_line_that_is_no_request_is_an_error_at_its_place(run: Run) -> None:
+    run.write({"a.eval.yaml": TRAFFIC.replace("captured/*.json", "log.jsonl")})
+    run.write({"log.jsonl": "\n".join([json.dumps(CHAT), "{", "[1]", '{"a": 1}'])})
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=1, errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            "log.jsonl:2:2: case 'traffic[[]2]': this line is not valid JSON: *",
+            "a.eval.yaml:4:14: case 'traffic[[]3]': ./log.jsonl: this line must be a mapping, but is a list (row at log.jsonl:3:1)",
+            "a.eval.yaml:4:14: case 'traffic[[]4]': ./log.jsonl: no API finds messages in it: * (row at log.jsonl:4:1)",
+        ]
+    )
+    (run.path / "log.jsonl").write_bytes(b"\xff")
+    run().stdout.fnmatch_lines(["a.eval.yaml:4:14: case 'traffic': ./log.jsonl is not valid UTF-8 *"])
+
+
 def test_brackets_and_question_marks_stand_for_themselves(run: Run) -> None:
     run.write({"a.eval.yaml": TRAFFIC.replace("captured", "[slug]?")})
     run.write({f"{folder}/1.json": json.dumps(CHAT) for folder in ("[slug]?", "[slug]x", "s?")})

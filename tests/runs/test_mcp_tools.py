@@ -499,7 +499,9 @@ def answer(method, params):
         ("5, timeout_seconds='5'", "ValueError: mcp_tools: timeout_seconds must be a valid number, but is '5'"),
         ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
         ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
-        ("5", "the MCP server 5: *asynchronous context manager*"),
+        ("5", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
+        # The SDK's client takes a text for a URL, and a transport for a server: no host of it would be looked at.
+        ("'http://tools.invalid/mcp'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
         ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https://"),
         ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https://"),
         ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
@@ -546,6 +548,16 @@ def test_without_the_sdk_the_error_names_the_extra(
     result.assert_outcomes(errors=1)
     problem = "mcp_tools needs the package mcp, version 2 or newer: pip install 'pytest-chatprompt[[]mcp[]]'"
     result.stdout.fnmatch_lines([f"*{problem}"])
+
+
+def test_an_import_of_the_sdk_that_fails_is_told_as_it_is(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise ModuleNotFoundError("No module named 'http.server'; 'http' is not a package", name="http.server")
+
+    module = ModuleType("mcp")
+    module.__getattr__ = fail  # type: ignore[method-assign]
+    monkeypatch.setitem(sys.modules, "mcp", module)
+    shop().stdout.fnmatch_lines(["*ModuleNotFoundError: No module named 'http.server'; 'http' is not a package"])
 
 
 # --- the environment and the end of a command

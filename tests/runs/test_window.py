@@ -190,6 +190,35 @@ def test_two_changes_of_a_case_have_each_its_part(window: Run) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("replaced", "parts"),
+    [
+        pytest.param(
+            {"Finds an order.": "Finds all the orders.", "name: find": "name: find_it"},
+            ["+3 characters (about +1 token): tools", "+6 characters (about +2 tokens): tools"],
+            id="two changes of one part",
+        ),
+        pytest.param(
+            {"Finds an order.": "Finds all an order.", "Sum up.": "Sum all up."},
+            ["+4 characters (about +1 token)", "+4 characters (about +1 token)"],
+            id="two parts that grow alike, of which either may be meant",
+        ),
+        pytest.param(
+            {"Finds an order.": "Finds it.", "name: find": "name: find_it", "Sum up.": "Sum all up."},
+            ["+3 characters (about +1 token)", "+4 characters (about +1 token): last turn", "-6 characters (about -2 tokens)"],
+            id="a part that grows and shrinks",
+        ),
+    ],
+)  # fmt: skip
+def test_a_part_is_told_where_it_is_sure(window: Run, replaced: dict[str, str], parts: list[str]) -> None:
+    text = EVALS.replace("CHECKS", "[]")
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    window.write({"a.eval.yaml": text})
+    told = [line.strip().partition("; ")[0] for line in window().outlines if " characters (about " in line]
+    assert sorted(told) == parts
+
+
 def test_a_case_of_the_projects_own_request_has_no_files(run: Run) -> None:
     conftest = """
 import pytest

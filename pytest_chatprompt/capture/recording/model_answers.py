@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI, read_usage
+from pytest_chatprompt.apis.model_api import ChatAPI, ModelAPI
 from pytest_chatprompt.apis.table import find_api, provider_of
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, find_billing, with_latency
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, read_usage
 
 
 class ModelAnswer(NamedTuple):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from pytest_chatprompt.apis.model_api import read_usage
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.clients.interceptor import awaited, let_pass
 from pytest_chatprompt.capture.prompt_size import estimate_tokens
@@ -28,12 +27,12 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.context import Budget, Reservation, current_context
+from pytest_chatprompt.providers.context import Budget, Settle, current_context
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.prices import Billing
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, read_usage
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.clients.interceptor import Send
@@ -80,19 +79,17 @@ class RecordingEntry:
         self.pay(reply, len(body))
 
 
-def _pay(
-    reservation: Reservation, billing: Billing, sent_bytes: int, reply: RecordedReply | None, received_bytes: int
-) -> None:
+def _pay(settle: Settle, billing: Billing, sent_bytes: int, reply: RecordedReply | None, received_bytes: int) -> None:
     """Spend what a request has cost: nothing if the API was not reached, or replied with an error."""
     if reply.status >= HTTPStatus.BAD_REQUEST if reply is not None else not received_bytes:
-        reservation.settle(None)
+        settle(None)
         return
     usage = read_usage({} if reply is None else reply.content)
     if usage.input_tokens is None:
         usage = TokenUsage(input_tokens=estimate_tokens(sent_bytes), output_tokens=estimate_tokens(received_bytes))
     # Embeddings have no output.
     usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
-    reservation.settle(billing.cost_usd(usage) or 0.0)
+    settle(billing.cost_usd(usage) or 0.0)
 
 
 @dataclass(eq=False)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS, kind_of_media_type, media_type_of_url
-from pytest_chatprompt.text.yaml import Node
+from pytest_chatprompt.text.yaml import Node, make_node
 
 _ANSWER: Final = ("expected_output", "assertions", "expectations")
 _CASE: Final = ("id", "name", "prompt", "query", "files", *_ANSWER)
@@ -35,15 +35,15 @@ def _has_answer(node: Node) -> bool:
 
 
 def _case(file: ForeignFile, number: int, node: Node) -> Node:
-    prompt = node.find_entry(("prompt",)) or node.find_entry(("query",))
+    entries = file.known_entries(node, "an eval", _CASE, _SILENT)
+    prompt = entries.get("prompt") or entries.get("query")
     if prompt is None:
         file.reject(node, "an eval must be a mapping with the key 'prompt'")
         return node
-    entries = file.known_entries(node, "an eval", _CASE, _SILENT)
     written = next((entries[key] for key in ("name", "id") if key in entries and entries[key].value is not None), None)
     case: dict[str, Any] = {"id": make_node(written.text if written else f"eval-{number}", written or node)}
     parts = [make_node({"type": _part_type(each.text), "value": each}, each) for each in items_of(entries.get("files"))]
-    content = [{"type": "text", "value": prompt.node}, *parts] if parts else prompt.node
+    content = [{"type": "text", "value": prompt}, *parts] if parts else prompt
     case["input_messages"] = [{"role": "user", "content": content}]
     if "expected_output" in entries:
         case["outcome"] = entries["expected_output"]

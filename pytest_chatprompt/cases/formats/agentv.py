@@ -15,13 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, TextFileError, read_text
 from pytest_chatprompt.text.json_data import parse_json
-from pytest_chatprompt.text.yaml import Entry, Node, Position, read_yaml_file
+from pytest_chatprompt.text.yaml import Entry, Node, Position, make_node, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
 # The first of each that is there counts.
@@ -29,7 +29,6 @@ _ASSERTIONS: Final = ("assertions", "assert", "evaluators")
 _PROVIDERS: Final = ("providers", "targets", "target")
 _NAMES: Final = ("label", "name", "extends", "id")
 _EVERYWHERE: Final = ("input", "input_files", "execution", *_ASSERTIONS)
-_FILE: Final = ("tests", "prompts", "default_test", *_EVERYWHERE, *_PROVIDERS)
 _TEST: Final = ("id", "vars", "criteria", "expected_outcome", "expected_output", "turns", *_EVERYWHERE)
 _EXECUTION: Final = ("skip_defaults", *_PROVIDERS, *_ASSERTIONS)
 # These change neither what is sent nor what a good answer is: each check of a case has to pass, required or not.
@@ -43,8 +42,6 @@ _INERT: Final = (
     *("cache_path", "defaults", "evaluate_options", "evaluator", "extensions", "graders", "options", "prompts"),
     *("provider", "providers", "workspace"),
 )
-# The checks of the same name; AgentV strips the answer for some of them, so that ours are stricter.
-_SAME: Final = re.compile(r"i?contains(-any|-all)?|regex|is-json|equals|starts-with")
 _INSTEAD: Final = "check answers in the hook pytest_chatprompt_response, or in a fixture that takes eval_response"
 # As promptfoo writes providers that have no other API here.
 _CHAT: Final = re.compile(r"^(openai:|azure:|anthropic:)(chat:|messages:)")
@@ -58,7 +55,7 @@ _Nodes = Mapping[str, Node]
 def translate(file: ForeignFile) -> Translation:
     """Translate a file: each of its tests becomes a case, for each of its prompts."""
     suite = _Suite(file)
-    suite.top = suite.known(file.document, "the file", _FILE)
+    suite.top = suite.known(file.document, "the file", ("tests", "prompts", "default_test", *_EVERYWHERE, *_PROVIDERS))
     sidecar = file.path.with_suffix(".yaml")
     if file.path.suffix == ".jsonl" and sidecar.is_file():
         # Of the file beside lines of tests, AgentV reads what says for which target they are.
@@ -223,7 +220,8 @@ class _Suite:
 
 def _ours(kind: str, fields: _Nodes) -> list[tuple[str, Node | None]]:
     """The checks that an assertion is, with their values; empty if it is none."""
-    if _SAME.fullmatch(kind) and "flags" not in fields:
+    # The checks of the same name; AgentV strips the answer for some of them, so that ours are stricter.
+    if re.fullmatch(r"i?contains(-any|-all)?|regex|is-json|equals|starts-with", kind) and "flags" not in fields:
         return [(kind.replace("-", "_"), fields.get("value"))]
     if kind not in ("llm-rubric", "llm-grader", "rubrics"):
         return []

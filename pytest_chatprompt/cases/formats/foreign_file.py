@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.files import NamedFileError, find_file
-from pytest_chatprompt.text.yaml import Entry, Node
+from pytest_chatprompt.text.yaml import Node
 from pytest_chatprompt.wording import did_you_mean
 
 Keys = Collection[str]
@@ -119,20 +119,3 @@ class ForeignFile:
 def items_of(node: Node | None) -> tuple[Node, ...]:
     """The items of a list, or a single one that stands for it; none for `None`."""
     return () if node is None or node.value is None else node.value if isinstance(node.value, tuple) else (node,)
-
-
-def make_node(value: Any, place: Node) -> Node:
-    """Make a node of data at the place of another one; nodes within it keep their own."""
-    match value:
-        case Node():
-            return value
-        case Mapping():
-            return Node(
-                place.mark,
-                {key: Entry(make_node(key, place), make_node(inner, place)) for key, inner in value.items()},
-            )
-        case str():
-            return Node(place.mark, value, value)
-        case Sequence():
-            return Node(place.mark, tuple(make_node(inner, place) for inner in value))
-    return Node(place.mark, value, str(value))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.cases import templates
-from pytest_chatprompt.cases.formats.foreign_file import ProblemError, make_node
+from pytest_chatprompt.cases.formats.foreign_file import ProblemError
 from pytest_chatprompt.cases.rows import find_problem
 from pytest_chatprompt.text.json_data import as_in_javascript
-from pytest_chatprompt.text.yaml import Node
+from pytest_chatprompt.text.yaml import Node, make_node
 from pytest_chatprompt.wording import did_you_mean
 
 
@@ -27,7 +27,7 @@ class UnknownNameError(Exception):
 
 
 _STEP: Final = r"""\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'\]"""
-_CHAIN: Final = rf"[A-Za-z_]\w*(?:{_STEP})*"
+_CHAIN: Final = rf"(?:[A-Za-z_]\w*|\(\s*[A-Za-z_]\w*\s*\|\s*load\s*\))(?:{_STEP})*"
 _FILTER: Final = re.compile(r"""\s*(\w+)\s*(?:\(\s*(\d+|"[^"\\]*"|'[^'\\]*')?\s*\))?\s*""", re.ASCII)
 _NO_FOR: Final = r"(?:(?!\{%\s*(?:end)?for\b).)"
 _END: Final = r"\{%\s*endfor\s*%\}"
@@ -75,6 +75,13 @@ def dump(value: Any, indent: str = "") -> str:
     return text
 
 
+def _load(value: Any) -> Any:
+    try:
+        return json.loads(_need(str, value))
+    except (ValueError, RecursionError) as error:
+        raise UnsupportedTemplateError(f"the filter load on what is no JSON: {error}; write JSON") from None
+
+
 def _need(kind: type, value: Any) -> Any:
     if not isinstance(value, kind):
         raise UnsupportedTemplateError(f"a filter on a value of another kind than {kind.__name__}; remove it")
@@ -85,6 +92,7 @@ _FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "dump": dump,
     "join": lambda value, separator="": separator.join(map(put_out, _need(list, value))),
     "length": lambda value: len(value if isinstance(value, list) else _need(str, value).encode("utf-16-le")[::2]),
+    "load": _load,
     "lower": lambda value: _need(str, value).lower(),
     "safe": put_out,
     "trim": lambda value: strip(_need(str, value)),
@@ -137,7 +145,8 @@ def _put_out_tag(tag: re.Match[str], variables: Mapping[str, Any]) -> str:
 
 def _value(chain: str, filters: list[str], variables: Mapping[str, Any]) -> Any:
     """The value of an expression: a variable, keys and indexes in it, and filters."""
-    name, *steps = re.findall(rf"^\w+|{_STEP}", chain, re.ASCII)
+    head, *steps = re.findall(rf"^\(?\s*\w+|{_STEP}", chain, re.ASCII)
+    name = re.sub(r"\W", "", head)
     calls = [match.groups() for match in map(_FILTER.fullmatch, filters) if match]
     known = {"default", *_FILTERS}
     is_known = all(call in known and (not argument or call in ("default", "dump", "join")) for call, argument in calls)
@@ -148,6 +157,7 @@ def _value(chain: str, filters: list[str], variables: Mapping[str, Any]) -> Any:
     if name not in variables and (name in _WORDS or default is None):
         raise UnknownNameError(name)
     value = variables[name] if name in variables else str(default)[1:-1]
+    value = _load(value) if head[0] == "(" else value
     for step in steps:
         key = step[1:] if step[0] == "." else step[1:-1].strip("'\"")
         if isinstance(value, Mapping) and key in value:

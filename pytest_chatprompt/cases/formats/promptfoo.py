@@ -23,7 +23,6 @@ from pytest_chatprompt.cases.formats.foreign_file import (
     ProblemError,
     Translation,
     items_of,
-    make_node,
 )
 from pytest_chatprompt.cases.formats.nunjucks import (
     CaseTexts,
@@ -38,7 +37,7 @@ from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
 from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import sniff_media_type
-from pytest_chatprompt.text.yaml import Entry, Node, YamlError, parse_yaml
+from pytest_chatprompt.text.yaml import Entry, Node, YamlError, make_node, parse_yaml
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 Nodes = Mapping[str, Node]
@@ -77,7 +76,7 @@ _NESTED: Final = ("generationConfig", "inferenceConfig")
 # Here each is for a case, or a file, and all of its providers.
 _SHARED: Final = ("tools", "tool_choice", "response_format", "instructions")
 _TOP: Final = "prompts providers targets tests scenarios defaultTest env evaluateOptions commandLineOptions description"
-_TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath sharing tags writeLatestResults"
+_TOP_IGNORED: Final = "$schema assertionTemplates metadata outputPath outputs sharing tags writeLatestResults"
 _RUN: Final = (
     "cache delay envPath generateSuggestions grader maxConcurrency maxEvalTimeMs progressBar share showProgressBar "
     "suggestionsCount table tableCellMaxLength tags timeoutMs verbose write"
@@ -88,6 +87,8 @@ _OPTIONS: Final = "prefix suffix repeat disableVarExpansion disableDefaultAssert
 _TAKE_YAML: Final = r"(openai|azure|mistral|openrouter|ollama)\b"
 # What promptfoo rewrites in a text for Anthropic: its `parseMessages`.
 _REWRITTEN: Final = re.compile(r"^\s|\s$|^(?:system|thinking|user|assistant):", re.MULTILINE)
+# What it takes out of a text for Gemini: its `processImagesInContents`.
+_MEDIA: Final = re.compile(r"^\s*(?:data:\S*;base64,|[A-Za-z0-9+/]{200,}=*\s*$)", re.MULTILINE)
 _AROUND: Final = ("prefix", "suffix")
 _REFUSED: Final = {
     "extensions": "may change what is sent, and is code, which is not run; remove it, or test that code itself",
@@ -119,6 +120,7 @@ _PROMPTS: Final = (".txt", ".md", ".j2", *_DATA)
 _FILES: Final = "|".join(map(re.escape, _PROMPTS))
 _CODE: Final = r"\.(?:py|rb|go|sh|bat|exe|pl|[cm]?[jt]s)(?::\w+)?"
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp")
+_AUDIO: Final = (".mp3", ".wav")
 _ENVIRONMENT: Final = re.compile(r"""\{\{\s*env\.(\w+)\s*(?:\|\s*default\(\s*("[^"]*"|'[^']*')\s*\)\s*)?\}\}""")
 # YAML 1.2, https://yaml.org/spec/1.2.2/#103-core-schema
 _CONSTANTS: Final = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
@@ -559,9 +561,10 @@ class _Reader:
         """The value of a variable that names a file."""
         if path.suffix in (".yaml", ".yml"):
             return dump(self.load(path, node).data())
-        if path.suffix.lower() in _IMAGES:
+        if path.suffix.lower() in (*_IMAGES, *_AUDIO):
             content = read_bytes(path, self.file.root)
-            return f"data:{sniff_media_type(content)};base64,{b64encode(content).decode()}"
+            head = "" if path.suffix.lower() in _AUDIO else f"data:{sniff_media_type(content)};base64,"
+            return head + b64encode(content).decode()
         return strip(self.read(path, node))
 
 
@@ -611,7 +614,7 @@ class _Case:
         variables: Mapping[str, Any] | None = self.texts.variables
         if data is _NO_JSON:
             variables = None
-            user = [{"role": "user", "content": self.texts.write(template, place, self.texts.rendered)}]
+            user = [{"role": "user", "content": self.written(template, place, self.texts.rendered)}]
             text = self.texts.put_out(template, place, self.texts.rendered)
             if text is None:
                 return user
@@ -620,7 +623,9 @@ class _Case:
                 raise ProblemError(place, "promptfoo sends this YAML to some providers as a text; write it as JSON")
             data = self.yaml_messages(text) if is_yaml else _json(text)
             if data is _NO_JSON and not re.fullmatch(r"\{.*\}|\[\s*([\[{\"\d-].*)?\]", strip(text), re.DOTALL):
-                if _REWRITTEN.search(text) and any("anthropic" in each.name for each in self.providers):
+                if _REWRITTEN.search(text) and any(
+                    re.match("(bedrock.*)?anthropic", each.name) for each in self.providers
+                ):
                     rewriting = "promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role"
                     self.reader.file.ignore(place, f"{rewriting}; here it is sent as it is written")
                 return user
@@ -630,6 +635,14 @@ class _Case:
         if not messages or not all(isinstance(each, dict) and "role" in each for each in messages):
             raise ProblemError(place, "this prompt is JSON, or nearly, but no list of {role: ..., content: ...}")
         return [self.message(each, variables) for each in messages]
+
+    def written(self, template: str, place: Node, variables: Mapping[str, Any] | None = None) -> Node:
+        """The node of a text of a message."""
+        is_for_gemini = any(each.name.startswith("gemini") for each in self.providers)
+        if is_for_gemini and _MEDIA.search(self.texts.put_out(template, place, variables) or ""):
+            hint = "write the test in an eval file, with a part {type: image, value: ...}"
+            raise ProblemError(place, f"promptfoo sends the media in this text to Gemini as media; {hint}")
+        return self.texts.write(template, place, variables)
 
     def yaml_messages(self, text: str) -> Any:
         try:
@@ -647,12 +660,15 @@ class _Case:
         left_out = ("content", "type") if data.get("type") == "message" else ("content",)
         message = {key: with_scalars(value, final) for key, value in data.items() if key not in left_out}
         if isinstance(content, str):
-            message["content"] = self.texts.write(content, place, variables)
+            message["content"] = self.written(content, place, variables)
         elif isinstance(content, list):
             parts = [_part(with_scalars(each, final), place) for each in content]
             if ("text", "text") in pairwise(part["type"] for part in parts):
                 raise ProblemError(place, "a message has two texts in a row, which are one here; write one text")
-            message["content"] = [part | {"value": self.texts.write(part["value"], place)} for part in parts]
+            writes = {"text": self.written}
+            message["content"] = [
+                part | {"value": writes.get(part["type"], self.texts.write)(part["value"], place)} for part in parts
+            ]
         elif isinstance(content, dict):
             raise ProblemError(place, "the content of a message must be a text, or a list of parts")
         elif "content" in data:
@@ -764,6 +780,8 @@ def _part(data: Any, place: Node) -> dict[Any, Any]:
             return {"type": "image", "value": f"data:{kind};base64,{digits}"}
         case {"type": "image", "source": {"type": "url", "url": str(url)}}:
             return {"type": "image", "value": url}
+        case {"type": "input_audio", "input_audio": {"data": str(digits), "format": str(kind)}}:
+            return {"type": "audio", "value": f"data:audio/{kind.replace('mp3', 'mpeg')};base64,{digits}"}
     raise ProblemError(place, "a part of a message is neither {type: text, text: ...} nor {type: image_url, ...}")
 
 

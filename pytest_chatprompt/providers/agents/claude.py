@@ -20,7 +20,7 @@ from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvid
 from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
 from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, read_usage
 
 # Those of Anthropic, and of the clouds that sell its models, are its own.
 _KEY_OF_OTHERS: Final = re.compile(r"(?!ANTHROPIC_|CLAUDE_|AWS_)\w*_(API_KEY|ADMIN_KEY|AD_TOKEN)")
@@ -100,7 +100,7 @@ class ClaudeProvider(AgentProvider):
         return ProviderResponse(
             text=text,
             finish_reason=outcome.get("stop_reason"),
-            usage=_usage(outcome.get("usage") or {}),
+            usage=read_usage(outcome.get("usage")),
             cost_usd=outcome.get("total_cost_usd"),
             raw=raw,
         )
@@ -114,15 +114,3 @@ def _read_result(stdout: str) -> tuple[Any, Mapping[str, Any]]:
         return None, {}
     last = data[-1] if isinstance(data, list) and data else data
     return data, last if isinstance(last, dict) and last.get("type") == "result" else {}
-
-
-def _usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """What it counts, of all its requests together."""
-    read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-    input_counts = [count for count in (usage.get("input_tokens"), read, written) if count is not None]
-    return TokenUsage(
-        input_tokens=sum(input_counts) if input_counts else None,
-        output_tokens=usage.get("output_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-    )

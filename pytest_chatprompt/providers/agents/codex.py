@@ -19,7 +19,7 @@ from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvid
 from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer, stderr_tail
 from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, read_usage
 
 _LAST_MESSAGE: Final = "last-message.md"
 _EPHEMERAL: Final = "--ephemeral"
@@ -97,7 +97,8 @@ class CodexProvider(AgentProvider):
         return ProviderResponse(
             text=text,
             finish_reason="turn.completed" if completed else None,
-            usage=_total_usage([event["usage"] for event in completed if isinstance(event.get("usage"), dict)]),
+            # That of the whole thread (`usage_from_last_total` in `event_processor_with_jsonl_output.rs`).
+            usage=read_usage(completed),
             raw=events,
         )
 
@@ -135,17 +136,3 @@ def _failure_message(event: Mapping[str, Any]) -> str:
     """The message of a failure: `turn.failed` events have it under `error`, `error` events at the top level."""
     error = event.get("error")
     return str(error.get("message") if isinstance(error, dict) else event.get("message"))
-
-
-def _total_usage(usages: Sequence[Mapping[str, Any]]) -> TokenUsage:
-    def total(key: str) -> int | None:
-        counts = [usage[key] for usage in usages if isinstance(usage.get(key), int)]
-        return sum(counts) if counts else None
-
-    return TokenUsage(
-        input_tokens=total("input_tokens"),
-        output_tokens=total("output_tokens"),
-        cache_read_tokens=total("cached_input_tokens"),
-        cache_write_tokens=total("cache_write_input_tokens"),
-        reasoning_tokens=total("reasoning_output_tokens"),
-    )

@@ -37,7 +37,6 @@ NO_QUOTA_CODE: Final = "(no quota)"
 _NO_CREDIT_TEXT: Final = re.compile(
     r"credit balance is too low|reached your (specified )?(workspace )?API usage limits|Too many tokens per day"
 )
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class ErrorBody(NamedTuple):
@@ -77,7 +76,7 @@ def parse_error_body(reply: httpx.Response) -> ErrorBody:
     is_for_the_day = any("PerDay" in str(reason.get("violations")) for reason in reasons)
     codes += [NO_QUOTA_CODE] if is_for_the_day or _NO_CREDIT_TEXT.search(str(message)) else []
     # Of `google.rpc.RetryInfo`: a protobuf duration in JSON, such as `34.5s`.
-    delays = [_DURATION.fullmatch(str(reason.get("retryDelay"))) for reason in reasons]
+    delays = [re.fullmatch(r"(\d+(?:\.\d+)?)s", str(reason.get("retryDelay"))) for reason in reasons]
     request_id = data.get("request_id")
     return ErrorBody(
         message=message if isinstance(message, str) and message else text,

@@ -28,7 +28,6 @@ DEFAULT_MAX_RETRIES: Final = 5
 MAX_WAIT_SECONDS: Final = 120.0
 _FIRST_WAIT_SECONDS: Final = 0.5
 _MAX_BACKOFF_SECONDS: Final = 30.0
-_RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
 
 T = TypeVar("T")
 
@@ -105,7 +104,7 @@ def is_retryable(error: BaseException) -> bool:
 
 def is_retryable_status(status: int) -> bool:
     """Whether a status is one after which the same request may succeed a little later."""
-    return status in _RETRYABLE_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return status in (408, 409, 429) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 _MINUTE: Final = 60.0

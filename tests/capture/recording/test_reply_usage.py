@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.apis.model_api import read_usage
+from pytest_chatprompt.providers.response import read_usage
 from tests.apis.test_token_counts import ROWS
 
 

@@ -60,6 +60,11 @@ def test_a_prompt_alone_is_a_text_and_an_eval_without_an_id_has_its_number(tmp_p
             id="a-near-miss",
         ),
         pytest.param(
+            [{"promt": "a"}],
+            "evals.json:5:4: unknown key 'promt' of an eval; did you mean 'prompt'?",
+            id="a-near-miss-of-the-prompt",
+        ),
+        pytest.param(
             [{"id": 1, "prompt": "a"}, {"id": 1, "prompt": "a"}],
             "the id '1' is used twice, first on line 5",
             id="the-same-id",

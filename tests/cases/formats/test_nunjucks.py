@@ -24,6 +24,7 @@ VARIABLES: Final[dict[str, Any]] = {
     "padded": " \n pad\ufeff \n",
     "elephant": "\U0001f418",
     "template": "{{ s }}",
+    "json": '{"tone": "formal", "sizes": [1, 2]}',
 }
 # What promptfoo's Nunjucks puts out, too.
 OUTPUTS: Final = {
@@ -41,6 +42,7 @@ OUTPUTS: Final = {
     "{{ s|dump }}{{ order | dump }}{{ yes | dump }}{{ nothing|dump }}{{ whole|dump }}": '"Straße"{"a":1,"b":"c","k-1":"d","items":"I"}truenull5',
     "{{ list | dump(2) }}": '[\n  "a",\n  "b"\n]',
     "{{ missing | default('d') }}{{ nothing | default('d') }}{{ empty | default(\"d\") }}": "d",
+    "{{ (json | load).tone }} {{(json|load)['sizes'][1]}} {{ json | load | dump }}": 'formal 2 {"tone":"formal","sizes":[1,2]}',
     "a{# {{ nothing #}b{#c#}": "ab",
     "{% raw %}{{ s }} {% if %}{% endraw %}{{ s }}": "{{ s }} {% if %}Straße",
     "{ {{ s }} } }} %} {s} 100% a # b": "{ Straße } }} %} {s} 100% a # b",
@@ -91,6 +93,9 @@ def test_a_template_puts_out_what_nunjucks_puts_out(template: str) -> None:
         "{{ n | lower }}",
         "{{ s | join }}",
         "{{ n | length }}",
+        "{{ s | load }}",
+        "{{ (json | load).size }}",
+        "{{ (s | upper).a }}",
     ],
 )
 def test_anything_else_is_refused(template: str) -> None:
@@ -107,7 +112,8 @@ def test_a_number_that_javascript_writes_in_another_way_is_refused(number: float
 
 
 @pytest.mark.parametrize(
-    "template", ["{{ missing }}", "{{ missing | upper }}", "{{ true }}", "{{ missing | default }}"]
+    "template",
+    ["{{ missing }}", "{{ missing | upper }}", "{{ true }}", "{{ missing | default }}", "{{ (missing | load).a }}"],
 )
 def test_a_name_that_does_not_exist_is_told(template: str) -> None:
     with pytest.raises(UnknownNameError):

@@ -11,7 +11,7 @@ import pytest
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import LoadedCase, load_eval_file
 from pytest_chatprompt.errors import EvalFileError
-from tests.media import PNG
+from tests.media import MP3, PNG, data_url, in_base64
 
 HEAD = "providers: [openai:chat:gpt-x]\n"
 
@@ -367,11 +367,11 @@ def test_a_text_that_promptfoo_rewrites_for_anthropic_is_sent_as_it_is_written(t
         "promptfooconfig.yaml:1:25: promptfoo trims the lines of this text for Anthropic, and takes 'user:' for a role; "
         "here it is sent as it is written"
     ]
-    config["providers"] = ["openai:gpt-x"]
+    config["providers"] = ["openai:gpt-x", "openrouter:anthropic/claude-x"]
     load(tmp_path, json.dumps(config))
 
 
-def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
+def test_a_chat_prompt_may_have_tool_calls_and_media(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     parts = [
         {"type": "text", "text": "{{ q }}", "cache_control": {"type": "ephemeral"}},
@@ -379,6 +379,7 @@ def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
         {"type": "image_url", "image_url": "https://images.example/a.png"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}},
         {"type": "image", "source": {"type": "url", "url": "https://images.example/b.png"}},
+        {"type": "input_audio", "input_audio": {"data": "{{ speech }}", "format": "mp3"}},
     ]
     messages = [
         {"type": "message", "role": "user", "content": parts},
@@ -389,9 +390,9 @@ def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
     config = {
         "prompts": [json.dumps(messages)],
         "providers": "openai:gpt-x",
-        "tests": [{"vars": {"q": "what", "image": "file://a.png"}}],
+        "tests": [{"vars": {"q": "what", "image": "file://a.png", "speech": "file://a.mp3"}}],
     }
-    (loaded,) = load(tmp_path, json.dumps(config), a_png=PNG)
+    (loaded,) = load(tmp_path, json.dumps(config), a_png=PNG, a_mp3=MP3)
     user, assistant, tool, last = loaded.render().input_messages
     text, *images = user.parts
     assert text.model_dump(exclude_defaults=True) == {"value": "what", "cache_control": {"type": "ephemeral"}}
@@ -400,8 +401,21 @@ def test_a_chat_prompt_may_have_tool_calls_and_images(tmp_path: Path) -> None:
         "https://images.example/a.png",
         "data:image/png;base64,iVBO",
         "https://images.example/b.png",
+        f"data:audio/mpeg;base64,{in_base64(MP3)}"[:30],
     ]
     assert (assistant.content, assistant.tool_calls[0].id, tool.content, last.content) == (None, "1", "what", None)
+
+
+def test_an_image_of_a_chat_goes_to_gemini_as_such(tmp_path: Path) -> None:
+    part = {"type": "image_url", "image_url": {"url": "{{ image }}"}}
+    config = {
+        "prompts": [json.dumps([{"role": "user", "content": [part]}])],
+        "providers": ["google:gemini-x", "openrouter:google/gemini-x"],
+        "tests": [{"vars": {"image": "file://a.png"}}],
+    }
+    (loaded,) = load(tmp_path, json.dumps(config), a_png=PNG)
+    (image,) = loaded.render().input_messages[0].parts
+    assert image.model_dump(exclude_defaults=True)["value"] == data_url(PNG)
 
 
 def test_variables_are_read_as_promptfoo_reads_them(tmp_path: Path) -> None:
@@ -565,7 +579,7 @@ def test_a_cell_may_be_a_check(tmp_path: Path) -> None:
 def test_a_problem_of_what_a_row_puts_into_a_text_names_the_row(tmp_path: Path) -> None:
     config = HEAD + "prompts: ['{{ a }}']\ntests: t.csv"
     assert problems(tmp_path, config, t_csv="a\nx\n{{ b | title }}\n") == [
-        "promptfooconfig.yaml:2:11: this text has 'b | title': only default, dump, join, length, lower, safe, trim, upper "
+        "promptfooconfig.yaml:2:11: this text has 'b | title': only default, dump, join, length, load, lower, safe, trim, upper "
         "are translated, as filters (row at t.csv:3:1)"
     ]
 
@@ -720,6 +734,7 @@ def test_what_has_no_effect_is_warned_about_once(tmp_path: Path) -> None:
         + """
 prompts: [{raw: Hi, config: {temperature: 1}}]
 tags: {a: b}
+outputs: {path: results.json}
 derivedMetrics: []
 commandLineOptions: {filterRange: 1:2, cache: false}
 evaluateOptions: {maxConcurrency: 1}
@@ -733,16 +748,16 @@ tests:
     warnings: list[str] = []
     load(tmp_path, config, warnings, t_csv="q,__metric,__metadata:a\n1,m,x\n2,m,x\n")
     assert warnings == [
-        "promptfooconfig.yaml:5:1: 'derivedMetrics' of a promptfoo file has no effect here",
-        "promptfooconfig.yaml:8:39: 'threshold' of the default test has no effect here",
-        "promptfooconfig.yaml:8:25: 'provider' of the default test has no effect here; name it in 'providers'",
+        "promptfooconfig.yaml:6:1: 'derivedMetrics' of a promptfoo file has no effect here",
+        "promptfooconfig.yaml:9:39: 'threshold' of the default test has no effect here",
+        "promptfooconfig.yaml:9:25: 'provider' of the default test has no effect here; name it in 'providers'",
         "promptfooconfig.yaml:3:21: 'config' of a prompt has no effect here",
-        "promptfooconfig.yaml:6:22: 'filterRange' of 'commandLineOptions' has no effect here",
-        "promptfooconfig.yaml:12:5: the column '__metric' has no effect here",
-        "promptfooconfig.yaml:12:5: the column '__metadata:a' has no effect here",
-        "promptfooconfig.yaml:10:6: 'threshold' of a test has no effect here",
-        "promptfooconfig.yaml:10:90: 'rubricPrompt' of the options of a test has no effect here",
-        "promptfooconfig.yaml:10:56: 'weight' of an assert has no effect here",
+        "promptfooconfig.yaml:7:22: 'filterRange' of 'commandLineOptions' has no effect here",
+        "promptfooconfig.yaml:13:5: the column '__metric' has no effect here",
+        "promptfooconfig.yaml:13:5: the column '__metadata:a' has no effect here",
+        "promptfooconfig.yaml:11:6: 'threshold' of a test has no effect here",
+        "promptfooconfig.yaml:11:90: 'rubricPrompt' of the options of a test has no effect here",
+        "promptfooconfig.yaml:11:56: 'weight' of an assert has no effect here",
     ]
 
 
@@ -752,7 +767,7 @@ _LINES = "promptfooconfig.yaml:"
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        pytest.param("prompts: ['{{ a | title }}']", "2:11: this text has 'a | title': only default, dump, join, length, lower, safe, trim, upper are translated, as filters", id="another-filter"),
+        pytest.param("prompts: ['{{ a | title }}']", "2:11: this text has 'a | title': only default, dump, join, length, load, lower, safe, trim, upper are translated, as filters", id="another-filter"),
         pytest.param("prompts: ['file://a**b*.txt']", "2:11: no file matches a**b*.txt", id="an-odd-glob"),
         pytest.param("prompts: ['file://../*']", "2:11: file ../", id="files-outside"),
         pytest.param("prompts: ['file:///etc/host*']", "2:11: ", id="files-elsewhere"),
@@ -813,11 +828,15 @@ _LINES = "promptfooconfig.yaml:"
         pytest.param("prompts: [a]\nextensions: [file://a.py]", "3:1: 'extensions' may change what is sent, and is code, which is not run; remove it, or test that code itself", id="code-that-changes-prompts"),
         pytest.param("prompts: ['[{\"role\": \"user\", \"content\": \"a\"}]']\ntests: [{provider: ollama:llama}]", "2:11: promptfoo sends these messages to Ollama as one text; write 'ollama:chat:MODEL'", id="a-chat-for-a-completion"),
         pytest.param("prompts: ['- role: user']\ntests: [{provider: anthropic:claude-x}]", "2:11: promptfoo sends this YAML to some providers as a text; write it as JSON", id="yaml-for-a-provider-that-takes-none"),
+        pytest.param("prompts: ['{{ image }}\n\n  Describe it']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-in-a-text-for-gemini"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"{{ image }}\"}]}]']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-in-a-text-of-a-chat-for-gemini"),
+        pytest.param("prompts: ['[{\"role\": \"user\", \"content\": \"{{ image }}\"}]']\ntests: [{vars: {image: file://a.png}, provider: google:gemini-x}]", "2:11: promptfoo sends the media in this text to Gemini as media; write the test in an eval file, with a part {type: image, value: ...}", id="media-as-the-content-of-a-message-for-gemini"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_right_is_an_error_at_its_place(tmp_path: Path, config: str, message: str) -> None:
     files: dict[str, str | bytes] = {
         "a_csv": "x",
+        "a_png": PNG,
         "empty_txt": "\n",
         "refers_json": '["file://a.txt"]',
         "binary_txt": b"\xff",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt import AgentError, CodexProvider, ProviderRequest
+from pytest_chatprompt import AgentError, CodexProvider, ProviderRequest, TokenUsage
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests.providers.agents.fake_agents import write_executable
@@ -22,9 +22,8 @@ out = sys.argv[sys.argv.index("--output-last-message") + 1]
 print(json.dumps({"type": "thread.started"}))
 print("not an event")
 print(json.dumps(["no object"]))
-print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 3, "output_tokens": 4}}))
-print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 5}}))
-print(json.dumps({"type": "turn.completed"}))
+USAGE = {"input_tokens": 8, "cached_input_tokens": 5, "cache_write_input_tokens": 2, "output_tokens": 4}
+print(json.dumps({"type": "turn.completed", "usage": {**USAGE, "reasoning_output_tokens": 1}}))
 pathlib.Path(out).write_text(json.dumps({"argv": sys.argv[1:], "document": document, "cwd": os.getcwd(), "mine": os.environ.get("MINE")}))
 """
 REQUEST = ProviderRequest(question="What is\u2028this?")
@@ -105,7 +104,9 @@ def test_the_document_is_sent_and_the_last_message_is_the_answer(tmp_path: Path)
     assert answer["argv"][-1] == "-"
     assert answer["mine"] == "1"
     assert Path(answer["cwd"]).name.startswith("chatprompt-")
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (8, 4)
+    assert response.usage == TokenUsage(
+        input_tokens=8, output_tokens=4, cache_read_tokens=5, cache_write_tokens=2, reasoning_tokens=1
+    )
     assert response.finish_reason == "turn.completed"
     assert response.raw[0] == {"type": "thread.started"}
 
