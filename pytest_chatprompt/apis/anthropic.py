@@ -21,9 +21,9 @@ from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
+    ConversationTurn,
     Part,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -33,7 +33,6 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_messages,
-    read_parts,
     read_url,
     result_parts,
 )
@@ -66,9 +65,6 @@ def _block(media: Media) -> dict[str, Any]:
     return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": media.base64}}
 
 
-# The API demands a value. This one is large enough for an answer and small enough for a test.
-DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
-
 # `types/output_config_param.py`
 _effort: Final = effort_among("Anthropic", "low", "medium", "high", "xhigh", "max")
 
@@ -77,6 +73,8 @@ _ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-a
 ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
 _TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 # "tools: Tool names must be unique."
+# That the type is an object is in `InputSchemaTyped` of anthropic 2.14.
+_ROOTS: Final = "https://github.com/anthropics/claude-code/issues/5973"
 _UNIQUE: Final = "https://github.com/anthropics/claude-code/issues/10687"
 _TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _SCHEMAS: Final = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
@@ -134,6 +132,7 @@ class AnthropicProvider(BlocksProvider):
     rules = (
         *option_rules.block_rules(_TOOLS, _TOOL_NAMES, _TOOL_NAMES, _UNIQUE, _NAME),
         about_calls("tool-call-id-twice", _TOOLS, message_rules.call_ids_used_twice),
+        about_definitions("tool-schema", _ROOTS, option_rules.roots_of_parameters("oneOf", "anyOf", "allOf")),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("media-size", _IMAGES, message_rules.too_large("image", 7.5)),
         Rule("first-turn", _ERRORS, message_rules.first_turn_not_the_users),
@@ -161,7 +160,8 @@ class AnthropicProvider(BlocksProvider):
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The system text as `system`, the turns as strings, or as blocks for tool calls and their results."""
         split = split_prompt(prompt, self.vendor)
-        max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
+        # The API demands a value. This one is large enough for an answer and small enough for a test.
+        max_tokens = 4096 if self.max_output_tokens is None else self.max_output_tokens
         body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
         if split.system:
             body["system"] = self.text_or_blocks(split.system)
@@ -333,7 +333,7 @@ class AnthropicMessages(EventsAPI):
         return read_messages(sent.get("system"), sent.get("messages"), _read_block)
 
 
-def _read_block(block: Any) -> Iterable[Part]:
+def _read_block(block: Any) -> Iterable[Part | ConversationTurn]:
     content = as_mapping(block)
     match content.get("type"):
         case "text":
@@ -344,7 +344,8 @@ def _read_block(block: Any) -> Iterable[Part]:
             yield read_call(content.get("name"), content.get("input"), content.get("id"))
         case "tool_result":
             parts = result_parts(content.get("content"), _read_block)
-            yield ToolResult(parts, as_text(content.get("tool_use_id")), is_error=content.get("is_error") is True)
+            call_id, is_error = as_text(content.get("tool_use_id")), content.get("is_error") is True
+            yield ConversationTurn("tool", parts, "", call_id, is_error)
         case "thinking":
             yield Thought(as_text(content.get("thinking")))
         case "redacted_thinking":
@@ -362,7 +363,7 @@ def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
         case "text":
             return as_text(source.get("data"))
         case "content":
-            return "\n".join(map(str, read_parts(source.get("content"), _read_block)))
+            return "\n".join(map(str, result_parts(source.get("content"), _read_block)))
     return UnreadPart(json_text(source))
 
 

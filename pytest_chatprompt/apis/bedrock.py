@@ -20,10 +20,10 @@ from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL
 from pytest_chatprompt.apis.chat_provider import BlocksProvider, ChatProviderArguments
 from pytest_chatprompt.apis.conversation import (
     Conversation,
+    ConversationTurn,
     Part,
     SentMedia,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -32,7 +32,6 @@ from pytest_chatprompt.apis.conversation import (
     read_base64,
     read_call,
     read_messages,
-    read_parts,
     result_parts,
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
@@ -117,6 +116,7 @@ _effort: Final = effort_among("Amazon Bedrock", "low", "medium", "high", "xhigh"
 
 _CONVERSE: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
 _TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_ROOTS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html"
 _SCHEMAS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html"
 _CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
 _CONFIG: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
@@ -174,6 +174,7 @@ class BedrockProvider(BlocksProvider):
         about_calls("tool-result-blank", _CONVERSE, message_rules.blank_results),
         about_calls("tools-missing", _TOOLS, message_rules.calls_without_tools),
         about_calls("call-id", _CALLS, message_rules.call_ids(*_CALL_ID)),
+        about_definitions("tool-schema", _ROOTS, option_rules.roots_of_parameters()),
         about_definitions("schema-additional-properties", _SCHEMAS, option_rules.open_objects),
         about_media("document-count", _MEDIA, message_rules.too_many("document", 5)),
         about_media("document-text", _MEDIA, message_rules.documents_without_text),
@@ -451,7 +452,7 @@ def _schema(body: Mapping[str, Any]) -> Any:
         return None if schema is None else {"type": "object"}
 
 
-def _read_block(block: Any) -> Iterable[Part]:
+def _read_block(block: Any) -> Iterable[Part | ConversationTurn]:
     # A block is a union: its only key says what it is.
     kind, value = next(iter(as_mapping(block).items()), (None, None))
     if kind == "text":
@@ -464,7 +465,7 @@ def _read_block(block: Any) -> Iterable[Part]:
         yield read_call(value.get("name"), value.get("input"), value.get("toolUseId"))
     elif kind == "toolResult" and isinstance(value, Mapping):
         parts = result_parts(value.get("content"), _read_block)
-        yield ToolResult(parts, as_text(value.get("toolUseId")), is_error=value.get("status") == "error")
+        yield ConversationTurn("tool", parts, "", as_text(value.get("toolUseId")), value.get("status") == "error")
     elif kind == "guardContent" and isinstance(text := as_mapping(value).get("text"), Mapping):
         yield as_text(text.get("text"))
     elif kind == "reasoningContent":
@@ -482,5 +483,5 @@ def _read_media(kind: str, value: Mapping[str, Any]) -> Part:
     if source.get("text") is not None:
         return as_text(source["text"])
     if source.get("content") is not None:
-        return "\n".join(map(str, read_parts(source["content"], _read_block)))
+        return "\n".join(map(str, result_parts(source["content"], _read_block)))
     return SentMedia(kind, media_type, source=as_text(as_mapping(source.get("s3Location")).get("uri")) or name)

@@ -252,12 +252,6 @@ class ChatProvider(VendorAPI):
         """A text as it is, media and the texts between them as blocks."""
         return self.content_blocks(content) if isinstance(content, tuple) else content
 
-    def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
-        """Find what the API will refuse or misread; nothing is sent."""
-        if request.captured is not None:
-            return self.prepare(request).findings
-        return with_settings(self, request)._build_body(request)[2]
-
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
         """The body as it is sent, with its adjustments and findings."""
         written = self.build_chat_prompt(request)

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, Place
@@ -68,24 +68,21 @@ class ConversationToolCall(NamedTuple):
     id: str = ""
 
 
-class ToolResult(NamedTuple):
-    """The result of a tool call; `is_error` says that the tool failed."""
-
-    parts: tuple[str | SentMedia | Thought, ...]
-    call_id: str = ""
-    name: str = ""
-    is_error: bool = False
-
-
-Part = str | SentMedia | Thought | ConversationToolCall | ToolResult
+Part = str | SentMedia | Thought | ConversationToolCall
 
 
 class ConversationTurn(NamedTuple):
-    """What one role says: texts, media, thoughts, tool calls and results."""
+    """What one role says: texts, media, thoughts and tool calls.
+
+    A turn with a `call_id`, which may be `""`, is the result of a call: it has no calls, `name` is the tool's, and
+    `is_error` says that the tool failed.
+    """
 
     role: str
     parts: tuple[Part, ...] = ()
     name: str = ""
+    call_id: str | None = None
+    is_error: bool = False
 
     @property
     def tool_calls(self) -> tuple[ConversationToolCall, ...]:
@@ -93,21 +90,15 @@ class ConversationTurn(NamedTuple):
         return tuple(part for part in self.parts if isinstance(part, ConversationToolCall))
 
     @property
-    def tool_results(self) -> tuple[ToolResult, ...]:
-        """The tool results in the turn."""
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
-
-    @property
     def content(self) -> str:
         """The texts, with a line in place of each file."""
-        said = [part.parts if isinstance(part, ToolResult) else (part,) for part in self.parts]
-        texts = [str(each) for parts in said for each in parts if not isinstance(each, ConversationToolCall)]
+        texts = [str(part) for part in self.parts if not isinstance(part, ConversationToolCall)]
         return "\n".join(filter(None, texts))
 
     @property
     def told(self) -> TranscriptTurn:
         """The turn of a transcript."""
-        mark = "<Error>\n" if any(result.is_error for result in self.tool_results) else ""
+        mark = "<Error>\n" if self.is_error else ""
         calls = tuple((call.name, call.arguments) for call in self.tool_calls)
         return TranscriptTurn(self.role, mark + self.content, calls)
 
@@ -153,9 +144,7 @@ class PromptPart:
 
 
 def _as_message(turn: ConversationTurn, number: int, keeps: Callable[[object], bool]) -> ChatMessage:
-    results = turn.tool_results
-    said = filter(keeps, results[0].parts if results else turn.parts)
-    parts = [part for part in said if isinstance(part, str | SentMedia)]
+    parts = [part for part in turn.parts if isinstance(part, str | SentMedia) and keeps(part)]
     content: str | tuple[ContentPart, ...] | None = "\n".join(map(str, parts)) if parts else None
     if any(isinstance(part, SentMedia) for part in parts):
         content = tuple(
@@ -167,9 +156,9 @@ def _as_message(turn: ConversationTurn, number: int, keeps: Callable[[object], b
         function = FunctionCall.model_construct(name=call.name, arguments=call.arguments)
         calls.append(ToolCall.model_construct(id=call.id or call.name, function=function))
     role: Any = turn.role
-    call_id = results[0].call_id or results[0].name or None if results else None
-    is_error = any(result.is_error for result in results)
-    return ChatMessage(role, content, turn.name or None, tuple(calls), call_id, number, is_error)
+    if turn.call_id is not None:
+        return ChatMessage(role, content, None, (), turn.call_id or turn.name or None, number, turn.is_error)
+    return ChatMessage(role, content, turn.name or None, tuple(calls), None, number)
 
 
 def _as_media(media: SentMedia, place: Place) -> Media:
@@ -183,7 +172,9 @@ def _as_media(media: SentMedia, place: Place) -> Media:
 _ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}
 _KINDS: Final = ("image", "audio", "video")
 
-PartReader = Callable[[Any], Iterable[Part]]
+P = TypeVar("P")
+# Of APIs that have the results of tools among the texts of the user.
+BlockReader = Callable[[Any], Iterable[Part | ConversationTurn]]
 
 
 def json_text(value: Any) -> str:
@@ -224,8 +215,8 @@ def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
 
 
 def role_and_parts(
-    message: Any, read: PartReader, key: str = "content", default: str = "user"
-) -> tuple[str, tuple[Part, ...]]:
+    message: Any, read: Callable[[Any], Iterable[P]], key: str = "content", default: str = "user"
+) -> tuple[str, tuple[str | P, ...]]:
     """The role of a message in the words of transcripts, and its parts; without a valid role it stays as JSON text."""
     if not isinstance(message, Mapping):
         return default, (as_text(message),)
@@ -235,16 +226,16 @@ def role_and_parts(
     return _ROLES.get(role.lower(), role.lower()), read_parts(message.get(key), read)
 
 
-def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
+def read_parts(value: Any, read: Callable[[Any], Iterable[P]]) -> tuple[str | P, ...]:
     """The parts of a content that is a text or a list; `read` reads one item that is not a text."""
-    parts: list[Part] = []
+    parts: list[str | P] = []
     for item in as_items(value):
         parts += (item,) if isinstance(item, str) else read(item)
     return tuple(parts)
 
 
-def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Thought, ...]:
-    """The parts of a tool result; an item that is a call or a result, which it cannot hold, stays as JSON text."""
+def result_parts(value: Any, read: BlockReader) -> tuple[str | SentMedia | Thought, ...]:
+    """The parts of a tool result or of a system text, which hold no calls and no results: these stay as JSON text."""
     parts: list[str | SentMedia | Thought] = []
     for item in as_items(value):
         said = (item,) if isinstance(item, str) else read(item)
@@ -252,16 +243,16 @@ def result_parts(value: Any, read: PartReader) -> tuple[str | SentMedia | Though
     return tuple(parts)
 
 
-def read_messages(system: Any, messages: Any, read: PartReader, key: str = "content") -> Conversation:
+def read_messages(system: Any, messages: Any, read: BlockReader, key: str = "content") -> Conversation:
     """A conversation whose system text stands beside its messages, each with a text or parts under a key.
 
     Tool results are turns of the tool, as in the eval files.
     """
-    turns = [ConversationTurn("system", read_parts(system, read))] if as_items(system) else []
+    turns = [ConversationTurn("system", result_parts(system, read))] if as_items(system) else []
     for message in as_items(messages):
         role, parts = role_and_parts(message, read, key)
-        rest = tuple(part for part in parts if not isinstance(part, ToolResult))
-        turns += [ConversationTurn("tool", (part,)) for part in parts if isinstance(part, ToolResult)]
+        rest = tuple(part for part in parts if not isinstance(part, ConversationTurn))
+        turns += [part for part in parts if isinstance(part, ConversationTurn)]
         if rest or not parts:
             turns.append(ConversationTurn(role, rest))
     return Conversation(tuple(turns))

@@ -18,10 +18,10 @@ from pytest_chatprompt.apis import message_rules, option_rules
 from pytest_chatprompt.apis.chat_provider import BlocksProvider
 from pytest_chatprompt.apis.conversation import (
     Conversation,
+    ConversationTurn,
     Part,
     SentMedia,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -426,7 +426,7 @@ def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**body, "candidates": [{**ended, **place}]}
 
 
-def _read_part(part: Any) -> Iterable[Part]:
+def _read_part(part: Any) -> Iterable[Part | ConversationTurn]:
     content = as_mapping(part)
     inline, file = _get(content, "inlineData"), _get(content, "fileData")
     call = _get(content, "functionCall")
@@ -446,11 +446,11 @@ def _read_part(part: Any) -> Iterable[Part]:
         yield UnreadPart(json_text(part))
 
 
-def _read_response(response: Mapping[str, Any]) -> ToolResult:
+def _read_response(response: Mapping[str, Any]) -> ConversationTurn:
     result = response.get("response")
     is_error = isinstance(result, Mapping) and "error" in result
     # The SDK puts other values than mappings under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
         result = next((result[key] for key in ("result", "output", "error") if key in result), result)
-    parts = result_parts(response.get("parts"), _read_part)
-    return ToolResult((as_text(result), *parts), as_text(response.get("id")), as_text(response.get("name")), is_error)
+    parts = (as_text(result), *result_parts(response.get("parts"), _read_part))
+    return ConversationTurn("tool", parts, as_text(response.get("name")), as_text(response.get("id")), is_error)

@@ -295,7 +295,6 @@ _STRING: Final = 7
 # The lengths, their checksum, and the checksum of all.
 _OVERHEAD: Final = 16
 _PRELUDE: Final = 12
-_CHECKSUM: Final = 4
 
 
 def aws_event(event: str, data: Any) -> bytes:
@@ -322,7 +321,7 @@ def read_aws_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
             message = rest.read(length - _PRELUDE)
             if len(message) != length - _PRELUDE or head_length + _OVERHEAD > length:
                 raise ValueError("a message is cut off")
-            messages.append((_read_headers(message[:head_length]), message[head_length:-_CHECKSUM]))
+            messages.append((_read_headers(message[:head_length]), message[head_length:-4]))
     except struct.error as error:
         raise ValueError(f"not an event stream: {error}") from None
     return messages

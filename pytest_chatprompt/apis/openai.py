@@ -19,7 +19,6 @@ from pytest_chatprompt.apis.conversation import (
     Part,
     SentMedia,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -100,6 +99,8 @@ _SAMPLING: Final = ("top_p", "presence_penalty", "frequency_penalty", "logprobs"
 # The same in chat completions and Responses.
 OPENAI_SHARED_RULES: Final = (
     about_definitions("tool-name", _CHAT, option_rules.tool_names(*OPENAI_NAME)),
+    # The API's own error says so: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not'".
+    about_definitions("tool-schema", _CHAT, option_rules.roots_of_parameters("oneOf", "anyOf", "allOf", "enum", "not")),
     about_definitions("tool-choice", _CHAT, option_rules.choices_without_tools),
     about_definitions("schema-name", _CHAT, option_rules.schema_name),
     about_definitions("json-word", _JSON, option_rules.json_without_the_word),
@@ -422,7 +423,7 @@ def read_chat_message(message: Any) -> ConversationTurn:
     if role == "tool":
         name = as_text(first_of(message, "tool_name", "name"))
         result = result_parts(parts, lambda part: (part,))
-        return ConversationTurn(role, (ToolResult(result, as_text(message.get("tool_call_id")), name),))
+        return ConversationTurn(role, result, name, as_text(message.get("tool_call_id")))
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))

@@ -16,7 +16,6 @@ from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
     Thought,
-    ToolResult,
     UnreadPart,
     as_items,
     as_mapping,
@@ -317,7 +316,7 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             joins = only_thoughts and turn.role == "assistant"
         elif kind in ("function_call_output", "custom_tool_call_output"):
             result = result_parts(item.get("output"), read_chat_part)
-            turn = ConversationTurn("tool", (ToolResult(result, as_text(item.get("call_id"))),))
+            turn = ConversationTurn("tool", result, call_id=as_text(item.get("call_id")))
         elif kind == "reasoning":
             texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
             turn = ConversationTurn("assistant", (Thought("\n".join(map(as_text, texts))),))

@@ -16,7 +16,6 @@ from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.providers.response import ProviderResponse
 
-_PARAMETERS: Final = "https://openrouter.ai/docs/api-reference/parameters"
 _TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
 
 
@@ -55,7 +54,7 @@ class OpenRouterProvider(CompatibleProvider):
         about_calls("tool-result-without-call", _TOOLS, message_rules.results_without_call),
         about_calls("tool-call-without-result", _TOOLS, message_rules.calls_without_results),
         about_definitions("tool-choice", _TOOLS, option_rules.choices_without_tools),
-        Rule("temperature", _PARAMETERS, option_rules.temperature_range(2)),
+        Rule("temperature", "https://openrouter.ai/docs/api-reference/parameters", option_rules.temperature_range(2)),
     )
 
     def read_reply(self, data: Any) -> ProviderResponse:

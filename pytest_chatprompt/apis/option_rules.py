@@ -180,6 +180,31 @@ def tool_names_used_twice(request: PreflightInput) -> Iterator[Found]:
         seen.add(name)
 
 
+def roots_of_parameters(*refused: str) -> RuleFunction:
+    """A rule about the root of what a tool takes: it must be an object, without these keywords beside it.
+
+    Many an MCP server has others. What `strict` demands is told by its own rules.
+    """
+
+    @told(
+        "{vendor} refuses {found} at the root of the parameters of {name!r}; "
+        "write an object with properties there, and the rest into its description"
+    )
+    def find(request: PreflightInput) -> Iterator[Found]:
+        # Most requests have no tools.
+        from pytest_chatprompt.prompt.request import function_tools  # noqa: PLC0415
+
+        for tool in function_tools(request.tools):
+            schema = as_mapping(None if tool.strict else tool.parameters)
+            found = [keyword for keyword in refused if keyword in schema]
+            if schema and not found and schema.get("type") != "object":
+                found = ["a type other than object"]
+            if found:
+                yield ("tools", tool.place), {"name": tool.name, "found": ", ".join(found)}
+
+    return find
+
+
 @told("{vendor} refuses a tool_choice {why}")
 def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""

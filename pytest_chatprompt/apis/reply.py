@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 import httpx
@@ -159,37 +158,26 @@ class Definitions(NamedTuple):
         return cls(named, _read_choice(choice), _read_format(response_format))
 
     @property
-    def called(self) -> list[Tool]:
+    def called(self) -> list[Mapping[str, Any]]:
         """The tools that the model calls by their name."""
-        return [
-            Tool(tool["name"], None if tool["type"] == "custom" else tool.get("parameters") or {})
-            for tool in self.tools
-            if tool["type"] in _CALLED
-        ]
+        return [tool for tool in self.tools if tool["type"] in _CALLED]
 
     @property
-    def forced(self) -> list[Tool]:
+    def forced(self) -> list[Mapping[str, Any]]:
         """Those of which the model must call one, offered or not, in order; empty if it need not."""
         choice = self.tool_choice
         if choice == "required":
             return self.called
         if not isinstance(choice, Mapping) or choice.get("mode", "required") != "required":
             return []
-        by_name = {tool.name: tool for tool in self.called}
+        by_name = {tool["name"]: tool for tool in self.called}
         chosen = choice["tools"] if choice["type"] == "allowed_tools" else [choice]
-        return [by_name.get(tool["name"]) or Tool(tool["name"]) for tool in chosen]
+        return [by_name.get(tool["name"], {"type": "function", "name": tool["name"]}) for tool in chosen]
 
     @property
     def schema(self) -> Any:
         """The JSON Schema of the text; `None` for a text of any kind."""
         return None if self.response_format is None else self.response_format.get("schema", {"type": "object"})
-
-
-class Tool(NamedTuple):
-    """A tool that the model calls."""
-
-    name: str
-    parameters: Any = MappingProxyType({})
 
 
 _CALLED: Final = ("function", "custom")
@@ -276,10 +264,10 @@ def make_answer(
         if tool is None:
             text = json_text(wanted.json)
         else:
-            calls = [{"name": tool.name, "arguments": wanted.json}]
+            calls = [{"name": tool["name"], "arguments": wanted.json}]
     elif text is None and not calls:
         text, calls = _least(demand, {call.name for call in sent.tool_calls})
-    text_tools = {tool.name for tool in demand.called if tool.parameters is None}
+    text_tools = {tool["name"] for tool in demand.called if tool["type"] == "custom"}
     made = []
     for place, call in enumerate(calls, start=len(sent.tool_calls)):
         name, digest = call["name"], _call_digest(request, place, call)
@@ -294,11 +282,11 @@ def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict
     forced = demand.forced
     if not forced:
         return OFFLINE_TEXT if demand.schema is None else json_text(_instance(demand.schema, "the answer")), []
-    tool = next((tool for tool in forced if tool.name not in called), forced[-1])
+    tool = next((tool for tool in forced if tool["name"] not in called), forced[-1])
     arguments = {"input": OFFLINE_TEXT}
-    if tool.parameters is not None:
-        arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
-    return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
+    if tool["type"] != "custom":
+        arguments = _instance(tool.get("parameters") or {}, f"the arguments of {tool['name']!r}")
+    return None, [{"name": tool["name"], "arguments": arguments if isinstance(arguments, dict) else {}}]
 
 
 def _instance(schema: Any, what: str) -> Any:
@@ -314,16 +302,15 @@ def _instance(schema: Any, what: str) -> Any:
         ) from None
 
 
-def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:
+def _tool_for(data: Any, forced: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Find the forced tool whose arguments the data fits: clients also ask for structured output by a forced tool."""
     if not isinstance(data, dict):
         return None
     if len(forced) == 1:
         return forced[0]
     for tool in forced:
-        schema = tool.parameters if isinstance(tool.parameters, Mapping) else {}
-        properties = schema.get("properties")
-        required = schema.get("required", ())
+        schema = as_mapping(tool.get("parameters"))
+        properties, required = schema.get("properties"), schema.get("required", ())
         if isinstance(properties, Mapping) and set(data) <= set(properties) and set(required) <= set(data):
             return tool
     return None

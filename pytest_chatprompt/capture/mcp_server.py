@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
-_ARGUMENTS: Final = "mcp_tools takes either a server object, or command=[...], or url='...'"
 _NO_SDK: Final = "mcp_tools needs the package mcp, version 2 or newer: pip install 'pytest-chatprompt[mcp]'"
 # How long a server may take to end once its input is closed, and a client to say that the time is over.
 _CLOSING_SECONDS: Final = 1.0
@@ -95,8 +94,6 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
         TypeError: not exactly one of the server, a command and a URL is given, or one of them is of another type.
         ValueError: another argument has an invalid value.
     """
-    if [server, command, url].count(None) != 2:  # noqa: PLR2004
-        raise TypeError(_ARGUMENTS)
     check_setting("mcp_tools", "url", url, NonEmptyString | None)
     check_setting("mcp_tools", "env", env or {}, dict[str, str])
     check_setting("mcp_tools", "cwd", cwd, str | Path | None)
@@ -110,14 +107,14 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
         if error.name != "mcp":
             raise
         raise MCPServerError(_NO_SDK) from None
+    # Of a text the SDK would make a URL.
+    if [server, command, url].count(None) != 2 or not isinstance(server, MCPServer | Server | None):  # noqa: PLR2004
+        raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
     if command is not None:
         return _read_command(command, env or {}, Path(cwd or root), timeout_seconds)
     if url is not None:
         return _read_url(url, headers or {}, allowed_hosts, timeout_seconds)
-    if not isinstance(server, MCPServer | Server):
-        # The SDK would take a text for a URL.
-        raise TypeError(_ARGUMENTS)
-    name = f"the MCP server {server.name}"
+    name = f"the MCP server {getattr(server, 'name', server)}"
     return _run(name, lambda: _read(server, timeout_seconds), timeout_seconds)
 
 

@@ -84,7 +84,7 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
 def find_moved_prefix(sent: Sequence[SentRequest]) -> tuple[Finding, ...]:
     """What `describe_break` says of the requests to chat APIs; there is no conversation in others."""
     broken = describe_break([each for each in sent if isinstance(api_of(each), ChatAPI)])
-    text = f"{broken}; if it has to be so, mark it with moves_cache_prefix(reason=...)"
+    text = f"{broken}; if it has to be so, mark the test moves_cache_prefix(reason=...), or give the case that tag"
     return (Finding("cache_prefix", text, "https://platform.openai.com/docs/guides/prompt-caching"),) if broken else ()
 
 
@@ -167,7 +167,9 @@ _FILE_KEYS: Final = _FORM_KEYS | {"data", "bytes", "format", "media_type", "mime
 _FILES: Final = frozenset({"source", "inlinedata", "filedata", "inputaudio", "image", "document", "audio", "video"})
 # What stands under these is read as it is, however deep: arguments and results of tools, documents that are data.
 _DATA: Final = frozenset({"input", "args", "arguments", "response", "json", "data"})
-# And a text under these, even if it looks like base64.
+# But these, with the keys above them, are schemas.
+_SCHEMAS: Final = frozenset({("inputSchema", "json"), ("functionDeclarations", "response")})
+# A text under these is one, even if it looks like base64.
 _TEXTS: Final = (_DATA - {"data"}) | {"text", "content", "output", "description"}
 # An image, a sound or a document; vendors count these in ways of their own.
 _DATA_URL: Final = re.compile(r"data:[^,]*;base64,.*", re.DOTALL)
@@ -209,8 +211,8 @@ def _texts(value: Any, key: str) -> Iterator[str]:
 
 def key_below(key: str, name: str) -> str:
     """The key that says how to read what stands under `name` in a mapping under `key`."""
-    # A property may have any name, and so may data; `json` is a schema there.
-    return "" if names_arguments(key) else key if key in _DATA or (key, name) == ("inputSchema", "json") else name
+    # A property may have any name, and so may data.
+    return "" if names_arguments(key) else key if key in _DATA or (key, name) in _SCHEMAS else name
 
 
 def _unread_keys(value: Mapping[Any, Any], key: str) -> Set[str]:

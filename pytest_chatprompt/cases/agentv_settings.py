@@ -34,13 +34,9 @@ AGENTS: Final[Mapping[str, frozenset[str]]] = {
 CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
 # The same by other names.
 _NAMES: Final[Mapping[str, str]] = {
-    "deployment": "model",
-    "deployment_name": "model",
-    "variant": "model",
+    **dict.fromkeys(("deployment", "deployment_name", "variant"), "model"),
     "max_tokens": "max_output_tokens",
-    "resource": "endpoint",
-    "resource_name": "endpoint",
-    "base_url": "endpoint",
+    **dict.fromkeys(("resource", "resource_name", "base_url"), "endpoint"),
     "version": "api_version",
     "vscode_cmd": "executable",
     "command_template": "command",
@@ -92,7 +88,6 @@ _PLACEHOLDERS: Final = {
     "EVAL_ID": "{eval_id}",
     "ATTEMPT": "0",
 }
-_PLACEHOLDER: Final = re.compile(r"\{([A-Z_]+)\}")
 
 
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
@@ -120,7 +115,7 @@ def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...]
     values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
 
     def filled(word: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word)
+        return re.sub(r"\{([A-Z_]+)\}", lambda match: values.get(match[1], match[0]), word)
 
     # Several words, such as `--file {path}`, are repeated together.
     return tuple(file if word == "{FILES}" and len(file) > 1 else filled(word) for word in words)

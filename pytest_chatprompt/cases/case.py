@@ -14,7 +14,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     model_validator,
@@ -153,14 +152,12 @@ def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata
 
 
-class Execution(BaseModel):
+class Execution(BaseModel, strict=True, frozen=True, extra="allow", defer_build=True):
     """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored.
 
     Attributes:
         target: the name of the provider; `default` is the default provider.
     """
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow", defer_build=True)
 
     target: str | None = None
 
@@ -223,9 +220,6 @@ class SharedKeys(StrictModel):
     target: str | None = None
 
 
-_BESIDE_MESSAGES: Final = ("tools", "tool_choice", "response_format", "guideline_patterns", "system_prompt")
-
-
 class EvalCase(SharedKeys):
     """One case of an eval file, with the file's defaults filled in.
 
@@ -274,10 +268,10 @@ class EvalCase(SharedKeys):
                 text = "'api' says whose a captured request is; write its path as 'request'"
                 raise error_at(("api",), invalid(text))
             return self
-        for name in ("input_messages", *_BESIDE_MESSAGES):
-            value = getattr(self, name)
-            if value is not None and (value or name != "input_messages"):
-                shown = "metadata.systemPrompt" if name == "system_prompt" else name
+        for key in ("input_messages", "tools", "tool_choice", "response_format", "guideline_patterns", "system_prompt"):
+            value = getattr(self, key)
+            if value is not None and (value or key != "input_messages"):
+                shown = "metadata.systemPrompt" if key == "system_prompt" else key
                 text = f"a captured request is sent as it is; leave out {shown!r}, or 'request'"
                 raise error_at(tuple(shown.split(".")), invalid(text))
         return self

@@ -44,13 +44,9 @@ _INNER_MODELS: Final[dict[str, type[StrictModel]]] = {
 # What was expected, by pydantic's type of the error.
 _EXPECTED: Final = {
     "string_type": "a string",
-    "tuple_type": "a list",
-    "list_type": "a list",
     "bool_type": "true or false",
-    "model_type": "a mapping",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_attributes_type": "a mapping",
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("model_type", "dict_type", "mapping_type", "model_attributes_type"), "a mapping"),
 }
 
 

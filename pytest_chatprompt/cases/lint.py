@@ -68,10 +68,6 @@ def _has_content(entry: Entry) -> bool:
     return entry.node.value not in (None, (), {})
 
 
-# A variable, perhaps with an attribute or a filter; not the braces of code. Few files have any, and compile it.
-_VARIABLE: Final = r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}"
-
-
 def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
     """The warning about the first text that looks like a template in a case without variables; `None` for none."""
     # The text of the whole file is searched first, which is done in no time.
@@ -81,7 +77,8 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
         if case.vars is not None:
             continue
         for location, content in _texts(case):
-            variable = re.search(_VARIABLE, content) if "{{" in content else None
+            # A variable, perhaps with an attribute or a filter; not the braces of code.
+            variable = re.search(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}", content)
             if variable is not None:
                 text = (
                     f"{variable[0]} is sent as it is, because neither the case nor its file has 'vars' or "
@@ -94,13 +91,10 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
 def _texts(case: EvalCase) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The texts of a case that are sent, each with the keys that lead to it."""
     for index, message in enumerate(case.input_messages):
-        location = ("input_messages", index, "content")
-        if isinstance(message.content, str):
-            yield location, message.content
-        else:
-            for number, part in enumerate(message.parts):
-                yield (*location, number, "value"), getattr(part, "value", "")
-                if isinstance(part, TextPart) and part.file is not None:
-                    yield (*location, number, "file"), part.file
+        for number, part in enumerate(message.parts):
+            location = ("input_messages", index, "content", number)
+            yield (*location, "value"), getattr(part, "value", "")
+            if isinstance(part, TextPart) and part.file is not None:
+                yield (*location, "file"), part.file
     if case.system_prompt is not None:
         yield ("metadata", "systemPrompt"), case.system_prompt

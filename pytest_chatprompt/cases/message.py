@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Discriminator, Tag, ValidationError, model_validator
+from pydantic import Discriminator, Tag, ValidationError, model_validator
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
 from pytest_chatprompt.errors import Location
@@ -111,13 +111,12 @@ class AudioPart(MediaPart):
     type: Literal["audio"] = "audio"
 
 
-class RawPart(StrictModel):
+class RawPart(StrictModel, extra="allow"):
     """A part, a message or a tool that only one vendor has, such as a thinking block: sent to it as it is.
 
     Its other keys are names of providers, each with what is sent to that one.
     """
 
-    model_config = ConfigDict(extra="allow")
     usage: ClassVar[str] = "{type: raw, PROVIDER: {...}}"
 
     type: Literal["raw"] = "raw"

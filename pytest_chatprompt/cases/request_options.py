@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
 from pytest_chatprompt.cases.fields import (
     NonEmptyString,
@@ -193,14 +193,12 @@ class FlatTool(FunctionDefinition):
     type: Literal["function"]
 
 
-class OtherTool(StrictModel):
+class OtherTool(StrictModel, extra="allow"):
     """A tool of another type, which only some of OpenAI's APIs have: custom, or hosted by the vendor.
 
     Attributes:
         type: its type, such as `custom`.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     type: NonEmptyString
 

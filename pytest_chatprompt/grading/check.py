@@ -70,12 +70,11 @@ class Check(StrictModel):
 
 # Before a type it makes its opposite.
 NEGATION: Final = "not_"
-_MOST_OF_VALUE: Final = 80
 
 
 def describe_check(check: EvalCheck) -> str:
     """A check in a few words: `icontains 'off-by-one'`."""
-    arguments = {key: cut(_shown(value), _MOST_OF_VALUE) for key, value in check.arguments.items()}
+    arguments = {key: cut(_shown(value), 80) for key, value in check.arguments.items()}
     value = [arguments.pop("value")] if "value" in arguments else []
     return " ".join([check.type, *value, *map("=".join, arguments.items())])
 

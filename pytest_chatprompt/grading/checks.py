@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Final, NoReturn, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, check_data_path, is_integer, is_number
@@ -127,9 +127,6 @@ class StartsWith(TextCheck):
         return Verdict(passed, "starts with it" if passed else "does not start with it")
 
 
-_MOST_SHOWN = 60
-
-
 def _check_pattern(pattern: str) -> str:
     try:
         re.compile(pattern)
@@ -148,7 +145,7 @@ class Regex(TextCheck):
         match = re.search(self.value, text)
         if match is None:
             return Verdict(False, "has no match")
-        found = cut(match[0], _MOST_SHOWN)
+        found = cut(match[0], 60)
         return Verdict(True, f"has the match {found!r} at character {match.start() + 1}", match.start())
 
 
@@ -197,9 +194,7 @@ def _read_schema_or_path(value: Any) -> str | Mapping[str, Any] | None:
     return None if value is None else _read_schema(value)
 
 
-class _SchemaFile(BaseModel):
-    model_config = ConfigDict(defer_build=True)
-
+class _SchemaFile(BaseModel, defer_build=True):
     value: Annotated[Mapping[str, Any], parsed(_read_schema)]
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
@@ -56,10 +56,8 @@ class PromptMessage(StrictModel):
 JudgePrompt = tuple[PromptMessage, ...]
 
 
-class PromptFile(BaseModel):
+class PromptFile(BaseModel, defer_build=True):
     """A file with a judge's prompt: a list of messages."""
-
-    model_config = ConfigDict(defer_build=True)
 
     template: NonEmptyTupleOf[PromptMessage]
 
@@ -158,11 +156,8 @@ class LlmRubric(Check):
         return JudgeQuestion(rubric or "", transcript, own or default_prompt(), case.vars or {}, self.votes)
 
 
-_MOST_SHOWN: Final = 200
 # Why models stop in the middle, in the words of the APIs, in small letters.
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
-# Where an object may begin; models write no verdicts of more.
-_MOST_BRACES: Final = 1000
 _NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
@@ -203,8 +198,9 @@ def _read(response: ProviderResponse) -> tuple[bool, str]:
 
 def _last_object(text: str) -> dict[str, Any]:
     """The JSON object that a text ends with; empty if it ends with none."""
-    # The first place from where all the rest is one object: an object within it is none of its own.
-    for match in itertools.islice(re.finditer(r"\{", text), _MOST_BRACES):
+    # The first place from where all the rest is one object: an object within it is none of its own. Models write no
+    # verdicts with more braces.
+    for match in itertools.islice(re.finditer(r"\{", text), 1000):
         with suppress(ValueError, RecursionError):
             found: dict[str, Any] = json.loads(text[match.start() :])
             return found
@@ -212,7 +208,7 @@ def _last_object(text: str) -> dict[str, Any]:
 
 
 def _unreadable(why: str, response: ProviderResponse) -> CheckError:
-    shown = cut(response.text, _MOST_SHOWN)
+    shown = cut(response.text, 200)
     return CheckError(f"the judge's reply is not a verdict: {why}{_reason_to_finish(response)}; it is {shown!r}")
 
 

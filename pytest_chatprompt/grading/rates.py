@@ -23,7 +23,6 @@ Verdict = Literal["better", "worse", "no difference found"]
 Interval = tuple[float, float]
 
 CONFIDENCE: Final = 0.95
-_POWER: Final = 0.8
 _GRADED: Final[tuple[AttemptOutcome, ...]] = ("passed", "failed")
 # By Ville's inequality, evidence reaches this by chance in at most 5 % of all runs, whenever they stop.
 _ENOUGH_EVIDENCE: Final = 20
@@ -156,7 +155,7 @@ class Pairs:
             if is_sequential and count:
                 least = math.sqrt(2 * math.log(_ENOUGH_EVIDENCE * (count + 1) / math.sqrt(math.pi * count / 2)))
             spread = math.sqrt(self.total * (disagreeing - rate**2))
-            needed = 1 + least * math.sqrt(count) + NormalDist().inv_cdf(_POWER) * spread
+            needed = 1 + least * math.sqrt(count) + NormalDist().inv_cdf(0.8) * spread
             if self.total * rate >= needed:
                 return points
         return None

@@ -154,13 +154,12 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
-    seen: set[tuple[str, str]] = set()
     for message_index, message in enumerate(case.input_messages):
         # Only parts name files.
         for part_index, part in enumerate(message.content if isinstance(message.content, tuple) else ()):
             key = "file" if isinstance(part, TextPart) else "value"
             written: str | None = getattr(part, key, None)
-            if written is None or (part.type, written) in seen:
+            if written is None:
                 continue
             try:
                 fields = _read_part(part, written, case, reader)
@@ -168,7 +167,6 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
                 location = ("input_messages", message_index, "content", part_index, key)
                 diagnostics.append(case_diagnostic(case, str(error), *location))
                 continue
-            seen.add((part.type, written))
             if fields:
                 known = attachments.get(written)
                 attachments[written] = Attachment(**fields) if known is None else known._replace(**fields)

@@ -16,7 +16,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     Part,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.grading.check import verdict_word
@@ -106,7 +105,13 @@ def _mapping(data: Any) -> Mapping[str, Any]:
 
 
 def _turns(turns: Sequence[ConversationTurn]) -> list[dict[str, Any]]:
-    return [{"role": turn.role, "parts": [_part(part) for part in turn.parts]} for turn in turns]
+    return [{"role": turn.role, "parts": _parts(turn)} for turn in turns]
+
+
+def _parts(turn: ConversationTurn) -> list[str | dict[str, Any]]:
+    parts = [_part(part) for part in turn.parts]
+    result = {"kind": "result", "name": turn.name, "id": turn.call_id, "parts": parts}
+    return parts if turn.call_id is None else [result]
 
 
 def _part(part: Part) -> str | dict[str, Any]:
@@ -117,8 +122,6 @@ def _part(part: Part) -> str | dict[str, Any]:
             return {"kind": "thought", "text": part.text}
         case ConversationToolCall():
             return {"kind": "call", "name": part.name, "id": part.id, "text": part.arguments}
-        case ToolResult():
-            return {"kind": "result", "name": part.name, "id": part.call_id, "parts": [_part(p) for p in part.parts]}
     return {"kind": "media", "text": str(part)}
 
 

@@ -18,8 +18,6 @@ MAX_BYTES: Final = 20 * 1024 * 1024
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 # Shorter texts are read faster than they are remembered.
 LONG_TEXT: Final = 65_536
-# Of each function, since texts may be large.
-_MAX_REMEMBERED: Final = 8
 _HEADING: Final = "=== "
 
 T = TypeVar("T")
@@ -147,7 +145,8 @@ def find_agentv_file(folder: Path, root: Path, *names: str) -> Path | None:
 
 def remember_long(function: Callable[[str], T]) -> Callable[[str], T]:
     """Make a function remember its results for the long texts that it got last; safe between threads."""
-    remembering = lru_cache(_MAX_REMEMBERED)(function)
+    # Few, since texts may be large.
+    remembering = lru_cache(8)(function)
     return lambda text: (function if len(text) < LONG_TEXT else remembering)(text)
 
 

@@ -17,7 +17,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -212,8 +211,8 @@ def test_a_conversation_is_read_back() -> None:
             "assistant",
             (Thought("Hm."), Thought(), "I look.", ConversationToolCall("get_weather", '{"city": "Zürich"}', "c1")),
         ),
-        ConversationTurn("tool", (ToolResult(("rain", SentMedia("image", "image/png", 4)), "c1"),)),
-        ConversationTurn("tool", (ToolResult(("sun",), "c2"),)),
+        ConversationTurn("tool", ("rain", SentMedia("image", "image/png", 4)), call_id="c1"),
+        ConversationTurn("tool", ("sun",), call_id="c2"),
         ConversationTurn("user", ("Well?",)),
     )
 
@@ -235,4 +234,4 @@ def test_what_a_result_cannot_hold_is_text_in_it() -> None:
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [call, inner]}
     conversation = get_api("anthropic").read_conversation({"messages": [{"role": "user", "content": [result]}]})
     parts = (json.dumps(call), json.dumps(inner))
-    assert conversation.turns == (ConversationTurn("tool", (ToolResult(parts, "c1"),)),)
+    assert conversation.turns == (ConversationTurn("tool", parts, call_id="c1"),)

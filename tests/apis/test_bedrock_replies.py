@@ -19,7 +19,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.model_api import aws_event
 from pytest_chatprompt.apis.reply import Reply
@@ -254,7 +253,7 @@ def test_a_conversation_is_read_back() -> None:
             "assistant",
             (Thought("Hm."), Thought(), "I look.", ConversationToolCall("get_weather", '{"city": "Zürich"}', "c1")),
         ),
-        ConversationTurn("tool", (ToolResult(("rain", '{"mm": 3}'), "c1"),)),
+        ConversationTurn("tool", ("rain", '{"mm": 3}'), call_id="c1"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.apis.conversation import ConversationToolCall, ConversationTurn, ToolResult
+from pytest_chatprompt.apis.conversation import ConversationToolCall, ConversationTurn
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import ask, events
@@ -105,5 +105,5 @@ def test_a_conversation_is_read_back() -> None:
         ConversationTurn("system", ('{"data": {"text": "facts"}}', "more")),
         ConversationTurn("user", ("Hello",)),
         ConversationTurn("assistant", ("I look.", ConversationToolCall("get_time", "{}", "c1"))),
-        ConversationTurn("tool", (ToolResult(('{"type": "document", "document": {"data": "1"}}',), "c1"),)),
+        ConversationTurn("tool", ('{"type": "document", "document": {"data": "1"}}',), call_id="c1"),
     )

@@ -16,6 +16,7 @@ from pytest_chatprompt import (
     ProviderRequest,
 )
 from pytest_chatprompt.providers.context import SendContext, use_context
+from tests.apis.built_in import preflight_of
 from tests.replies import plain_reply
 from tests.server import Server
 
@@ -90,7 +91,7 @@ def test_another_vendor_is_a_subclass_of_a_few_lines() -> None:
     provider = TogetherProvider(model="m")
     assert provider.target == "the model 'm' and the base URL https://api.together.ai/v1"
     # What is known about OpenAI's models says nothing about those of others with the same name.
-    assert TogetherProvider(model="o4-mini").preflight(HI.model_copy(update={"settings": {"temperature": 0}})) == ()
+    assert preflight_of(TogetherProvider(model="o4-mini"), HI.model_copy(update={"settings": {"temperature": 0}})) == ()
     arguments: Any = {"modle": "n"}
     with pytest.raises(TypeError, match="TogetherProvider has no setting 'modle'"):
         TogetherProvider(model="m", **arguments)

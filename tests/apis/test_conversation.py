@@ -19,7 +19,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.gemini import GeminiProvider
 from pytest_chatprompt.apis.ollama import OllamaProvider
@@ -93,7 +92,7 @@ def test_a_transcript_shows_files_thoughts_and_calls() -> None:
                 "user", ("Look:", SentMedia("image", "image/png", 34123), SentMedia("document", source="a.pdf"))
             ),
             ConversationTurn("assistant", (Thought("Hm."), Thought(), "", ConversationToolCall("f", '{"a": 1}', "c1"))),
-            ConversationTurn("tool", (ToolResult(("rain", SentMedia("file")), "c1", "f"),)),
+            ConversationTurn("tool", ("rain", SentMedia("file")), "f", "c1"),
             ConversationTurn("critic", ("No.",)),
         )
     )
@@ -105,7 +104,6 @@ def test_a_transcript_shows_files_thoughts_and_calls() -> None:
         "[Critic]: No."
     )
     assert [call.name for call in conversation.tool_calls] == ["f"]
-    assert conversation.turns[3].tool_results == (ToolResult(("rain", SentMedia("file")), "c1", "f"),)
 
 
 def test_every_api_has_a_path_here() -> None:

@@ -18,7 +18,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -229,8 +228,8 @@ def test_a_conversation_is_read_back() -> None:
         ConversationTurn(
             "assistant", (Thought("Hm."), "I look.", ConversationToolCall("get_weather", '{"city": "Zürich"}', "c1"))
         ),
-        ConversationTurn("tool", (ToolResult(("rain",), "c1", "get_weather"),)),
-        ConversationTurn("tool", (ToolResult(('{"hour": 1, "minute": 2}',), "", "get_time"),)),
+        ConversationTurn("tool", ("rain",), "get_weather", "c1"),
+        ConversationTurn("tool", ('{"hour": 1, "minute": 2}',), "get_time", ""),
     )
 
 

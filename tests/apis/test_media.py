@@ -23,6 +23,7 @@ from pytest_chatprompt import (
     ProviderResponse,
 )
 from pytest_chatprompt.prompt.chat_prompt import Media
+from tests.apis.built_in import preflight_of
 from tests.apis.conversations import call
 from tests.media import GIF, MP3, PDF, PNG, data_url, in_base64
 
@@ -62,7 +63,7 @@ ECHO = TextProvider(base_url="https://echo.invalid")
 
 
 def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
-    provider.preflight(ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
+    preflight_of(provider, ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
     return provider.build_payload(prompt).body
 
 

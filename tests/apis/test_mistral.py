@@ -11,6 +11,7 @@ import pytest
 from pytest_chatprompt import ChatMessage, Media, MistralProvider, PayloadError, ProviderRequest
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from tests.apis.built_in import preflight_of
 from tests.apis.sdk_clients import ask, events
 
 MISTRAL = MistralProvider()
@@ -189,7 +190,7 @@ def test_what_mistral_lacks_is_an_error(options: dict[str, Any], text: str) -> N
 def test_preflight_finds_what_the_validator_of_mistral_refuses(
     messages: tuple[ChatMessage, ...], rule: str, number: int, text: str
 ) -> None:
-    [finding] = MISTRAL.preflight(request(*messages))
+    [finding] = preflight_of(MISTRAL, request(*messages))
     assert (finding.rule, finding.message_number, finding.text) == (rule, number, text)
 
 

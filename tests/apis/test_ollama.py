@@ -13,7 +13,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -112,7 +111,7 @@ def test_a_chat_is_read_back() -> None:
         ConversationTurn(
             "assistant", (Thought("Hm."), "I look.", ConversationToolCall("get_time", '{"zone": "CET"}'), '"odd"')
         ),
-        ConversationTurn("tool", (ToolResult(("1",), "", "get_time"),)),
+        ConversationTurn("tool", ("1",), "get_time", ""),
         ConversationTurn("user", ("Hello",)),
         ConversationTurn("unknown", ('{"role": 5}',)),
     )

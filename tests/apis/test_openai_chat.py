@@ -18,7 +18,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -297,9 +296,9 @@ def test_a_conversation_is_read_back() -> None:
             ),
         ),
         ConversationTurn("assistant", (Thought("Hm."), ConversationToolCall("get_weather", '{"city":"Paris"}', "c1"))),
-        ConversationTurn("tool", (ToolResult(("rain",), "c1"),)),
+        ConversationTurn("tool", ("rain",), call_id="c1"),
         ConversationTurn("assistant", ("No.", SentMedia("audio", source="audio_1"))),
-        ConversationTurn("tool", (ToolResult(("1",), "", "f"),)),
+        ConversationTurn("tool", ("1",), "f", ""),
         ConversationTurn("assistant", ("", ConversationToolCall("f", "{}"))),
     )
 

@@ -16,7 +16,6 @@ from pytest_chatprompt.apis.conversation import (
     ConversationTurn,
     SentMedia,
     Thought,
-    ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -193,8 +192,8 @@ def test_a_conversation_is_read_back() -> None:
                 ConversationToolCall("run_sql", "SELECT 1", "c2"),
             ),
         ),
-        ConversationTurn("tool", (ToolResult(("rain",), "c1"),)),
-        ConversationTurn("tool", (ToolResult(("1",), "c2"),)),
+        ConversationTurn("tool", ("rain",), call_id="c1"),
+        ConversationTurn("tool", ("1",), call_id="c2"),
         ConversationTurn("assistant", (ConversationToolCall("f", "{}", "c3"),)),
         ConversationTurn("assistant", (Thought(), "One.")),
         ConversationTurn("assistant", ("Two.",)),

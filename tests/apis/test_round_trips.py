@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
-from pytest_chatprompt.apis.conversation import Conversation, ConversationTurn, SentMedia, ToolResult
+from pytest_chatprompt.apis.conversation import Conversation, SentMedia
 from pytest_chatprompt.apis.model_api import ChatAPI, read_aws_messages
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import get_api
@@ -31,7 +31,7 @@ from pytest_chatprompt.prompt.chat_prompt import (
 )
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
-from tests.apis.built_in import chat_providers
+from tests.apis.built_in import chat_providers, preflight_of
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
@@ -141,9 +141,7 @@ def said(prompt: ChatPrompt) -> list[Any]:
             _texts(message.role, map(_text, content_parts(message.content))),
             [(each.kind, each.source if each.content is None else len(each.content)) for each in message.media],
             [(call.id, call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls],
-            []
-            if message.tool_call_id is None
-            else [(message.tool_call_id, names.get(message.tool_call_id), message.is_error)],
+            message.tool_call_id and (message.tool_call_id, names.get(message.tool_call_id), message.is_error),
         )
         for message in prompt
     ]
@@ -176,22 +174,13 @@ def read(conversation: Conversation) -> list[Any]:
     return [
         (
             turn.role,
-            _texts(turn.role, tuple(part for part in _content(turn) if isinstance(part, str))),
-            [_medium(part) for part in _content(turn) if isinstance(part, SentMedia)],
+            _texts(turn.role, tuple(part for part in turn.parts if isinstance(part, str))),
+            [_medium(part) for part in turn.parts if isinstance(part, SentMedia)],
             [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
-            [
-                (result.call_id, result.name or names.get(result.call_id), result.is_error)
-                for result in turn.tool_results
-            ],
+            None if turn.call_id is None else (turn.call_id, turn.name or names.get(turn.call_id), turn.is_error),
         )
         for turn in conversation.turns
     ]
-
-
-def _content(turn: ConversationTurn) -> list[Any]:
-    """The parts of a turn, those of tool results included."""
-    parts = [part.parts if isinstance(part, ToolResult) else (part,) for part in turn.parts]
-    return [part for inner in parts for part in inner]
 
 
 def _medium(each: SentMedia) -> tuple[str, object]:
@@ -231,7 +220,7 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
     tools, choice = tuple(data.draw(TOOLS)), data.draw(CHOICES)
     request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
     with use_context(OFFLINE):
-        findings = provider().preflight(request)
+        findings = preflight_of(provider(), request)
         api = get_api(provider.offline_api)
         assert isinstance(api, ChatAPI)
         found_in_body = preflight_body(provider(), provider().prepare(request).body, api)

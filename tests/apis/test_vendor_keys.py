@@ -23,6 +23,7 @@ from pytest_chatprompt import (
     ProviderRequest,
 )
 from pytest_chatprompt.prompt.chat_prompt import Media, RawContent
+from tests.apis.built_in import preflight_of
 from tests.conftest import Project
 from tests.media import PDF, PNG
 
@@ -220,11 +221,11 @@ def test_preflight_knows_the_calls_and_the_tools_that_are_raw(project: Project) 
     said = f"{{role: user, content: hi}}, {{role: assistant, content: [{use}]}}"
     tools = f"tools: [{search}]\ntool_choice: {{type: function, name: web_search}}\n"
     answered = f"{tools}input_messages: [{said}, {{role: tool, tool_call_id: c, content: x}}]"
-    assert provider.preflight(project.request(answered)) == ()
-    (finding,) = provider.preflight(project.request(f"input_messages: [{said}, {{role: user, content: x}}]"))
+    assert preflight_of(provider, project.request(answered)) == ()
+    (finding,) = preflight_of(provider, project.request(f"input_messages: [{said}, {{role: user, content: x}}]"))
     assert finding.rule == "tool-call-without-result"
     raw = "input_messages: [{type: raw, anthropic: {role: user, content: hi}}, {type: raw, anthropic: {}}]"
-    assert [finding.rule for finding in provider.preflight(project.request(raw))] == []
+    assert [finding.rule for finding in preflight_of(provider, project.request(raw))] == []
 
 
 def test_a_result_of_a_raw_call_needs_that_call_before_it(project: Project) -> None:

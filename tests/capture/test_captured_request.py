@@ -25,7 +25,7 @@ from pytest_chatprompt.cases.origin import CaseTest
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, content_parts
 from pytest_chatprompt.providers.context import use_context
-from tests.apis.built_in import chat_providers
+from tests.apis.built_in import chat_providers, preflight_of
 from tests.apis.test_round_trips import CHOICES, EXAMPLES, OFFLINE, TOOLS, prompts
 from tests.media import PNG, in_base64
 
@@ -259,7 +259,7 @@ def test_a_request_made_without_the_fixture_is_refused(tmp_path: Path) -> None:
 def test_preflight_looks_at_the_body(tmp_path: Path) -> None:
     request = read(tmp_path, {**CHAT, "model": "gpt-5.5", "temperature": 0.5})
     provider: Any = next(each for each in chat_providers() if each.name == "openai")
-    assert [finding.rule for finding in provider().preflight(request)] == ["temperature-fixed"]
+    assert [finding.rule for finding in preflight_of(provider(), request)] == ["temperature-fixed"]
 
 
 def test_an_api_that_can_send_nothing_but_the_system_message_is_an_error_about_what_it_lacks(tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ def test_a_property_of_a_schema_may_have_any_name() -> None:
     assert count_characters(sent) == len("f") + sum(len(name) + len("d") for name in properties)
 
 
+def test_what_a_function_of_gemini_returns_is_a_schema() -> None:
+    response = {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}
+    body = {"tools": [{"functionDeclarations": [{"name": "find", "response": response}]}]}
+    assert count_characters(SentRequest("POST /v1/models/m:generateContent", body)) == len("find") + len("city")
+
+
 def test_of_an_unknown_api_all_texts_count_but_the_model() -> None:
     assert count_characters(SentRequest("POST /own", {"model": "m", 1: "one", "prompt": "hello"})) == 8
 

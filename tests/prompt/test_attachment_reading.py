@@ -42,15 +42,15 @@ def test_f1_a_file_is_searched_for_from_the_eval_files_folder_up_to_the_root(pro
 
 def test_a_file_that_a_case_names_twice_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.write("a.md", "a")
-    read: list[str] = []
+    read: list[Path] = []
 
-    def read_file(_reader: FileReader, _path: Path, name: str) -> str:
-        read.append(name)
-        return name
+    def read_file(path: Path, _root: Path) -> str:
+        read.append(path)
+        return path.read_text(encoding="utf-8")
 
-    monkeypatch.setattr(FileReader, "read", read_file)
+    monkeypatch.setattr("pytest_chatprompt.prompt.attachments.read_text", read_file)
     assert list(attached(project, "a.md", "./a.md", "a.md")) == ["a.md", "./a.md"]
-    assert read == ["a.md", "./a.md"]
+    assert read == [project.root / "a.md"]
 
 
 def test_f1_a_leading_slash_stands_for_the_root_folder(project: Project) -> None:

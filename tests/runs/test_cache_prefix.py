@@ -37,8 +37,8 @@ def test_is_marked(eval_api):
 """
 WARNING = (
     "PayloadWarning: request 2 (POST /v1/chat/completions) does not begin with all of request 1: the first difference "
-    "is at messages[0].content; the vendor can reuse nothing from there on; if it has to be so, mark it with "
-    "moves_cache_prefix(reason=...) [cache_prefix, https://platform.openai.com/docs/guides/prompt-caching]"
+    "is at messages[0].content; the vendor can reuse nothing from there on; if it has to be so, mark the test "
+    "moves_cache_prefix(reason=...), or give the case that tag [cache_prefix, https://platform.openai.com/docs/guides/prompt-caching]"
 )
 INI = "[pytest]\nchatprompt_cache_prefix = true\naddopts = --strict-markers\nfilterwarnings = default\n"
 CONFTEST = """

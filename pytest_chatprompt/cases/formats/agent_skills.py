@@ -14,7 +14,6 @@ from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS, kind_of_media_ty
 from pytest_chatprompt.text.yaml import Node, make_node
 
 _ANSWER: Final = ("expected_output", "assertions", "expectations")
-_CASE: Final = ("id", "name", "prompt", "query", "files", *_ANSWER)
 _SILENT: Final = ("skill_name", "skill", "version", "description", "notes")
 
 
@@ -35,7 +34,7 @@ def _has_answer(node: Node) -> bool:
 
 
 def _case(file: ForeignFile, number: int, node: Node) -> Node:
-    entries = file.known_entries(node, "an eval", _CASE, _SILENT)
+    entries = file.known_entries(node, "an eval", ("id", "name", "prompt", "query", "files", *_ANSWER), _SILENT)
     prompt = entries.get("prompt") or entries.get("query")
     if prompt is None:
         file.reject(node, "an eval must be a mapping with the key 'prompt'")

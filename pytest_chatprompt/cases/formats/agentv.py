@@ -46,9 +46,6 @@ _INSTEAD: Final = "check answers in the hook pytest_chatprompt_response, or in a
 # As promptfoo writes providers that have no other API here.
 _CHAT: Final = re.compile(r"^(openai:|azure:|anthropic:)(chat:|messages:)")
 _REFERENCE: Final = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
-_ENVIRONMENT: Final = re.compile(r"\$\{\{\s*\w+\s*\}\}|\{\{\s*env\.")
-# In characters, about what a value takes in memory.
-_SIZE_OF_VALUE: Final = 1000
 _Nodes = Mapping[str, Node]
 
 
@@ -251,7 +248,8 @@ class _Filler:
         """A value with its texts filled."""
         if node is None:
             return None
-        self.count(_SIZE_OF_VALUE)
+        # In characters, about what a value takes in memory.
+        self.count(1000)
         match node.value:
             case dict() as inner:
                 filled = {key: each._replace(node=self.fill(each.node, passes)) for key, each in inner.items()}
@@ -259,7 +257,7 @@ class _Filler:
             case tuple() as inner:
                 return make_node([self.fill(each, passes) for each in inner], node)
             case str() as text:
-                if _ENVIRONMENT.search(text):
+                if re.search(r"\$\{\{\s*\w+\s*\}\}|\{\{\s*env\.", text):
                     self.file.reject(node, f"{text!r} comes from the environment, on which snapshots must not depend")
                 whole = _REFERENCE.fullmatch(text.strip() if self.is_new else text)
                 found = (whole and self.find(whole[1])) or make_node(_REFERENCE.sub(self.in_text, text), node)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation
 from pytest_chatprompt.text.yaml import Node
-
-
-class Format(NamedTuple):
-    """A format of another tool.
-
-    Args:
-        module: the module of this folder whose `translate` reads it.
-        recognizes: whether a file is one, by the node of its top, a mapping without `evalcases` or a list.
-    """
-
-    module: str
-    recognizes: Callable[[Node], bool]
-
 
 # What promptfoo, whose files have `tests` too, has neither at the top of a file nor in a test.
 _AGENTV: Final = frozenset(
@@ -44,18 +31,19 @@ def _is_agent_skills(top: Node) -> bool:
     )
 
 
-# The first that recognizes a file reads it.
-FORMATS: Final = (
-    Format("agent_skills", _is_agent_skills),
-    Format("agentv", _is_agentv),
-    Format("promptfoo", lambda top: any(top.find_entry((key,)) for key in ("prompts", "providers", "targets"))),
-)
+# The modules of this folder whose `translate` reads a format, and whether a file has it, by the node of its top, a
+# mapping without `evalcases` or a list. The first one reads it.
+FORMATS: Final[Mapping[str, Callable[[Node], bool]]] = {
+    "agent_skills": _is_agent_skills,
+    "agentv": _is_agentv,
+    "promptfoo": lambda top: any(top.find_entry((key,)) for key in ("prompts", "providers", "targets")),
+}
 
 
 def translate(file: ForeignFile) -> Translation | None:
     """Translate a file into our own format; `None` if it has none of the formats known here."""
-    for each in FORMATS:
-        if each.recognizes(file.document):
-            translation: Translation = import_module(f"{__package__}.{each.module}").translate(file)
+    for module, recognizes in FORMATS.items():
+        if recognizes(file.document):
+            translation: Translation = import_module(f"{__package__}.{module}").translate(file)
             return translation
     return None

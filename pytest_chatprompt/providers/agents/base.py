@@ -181,21 +181,17 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _refuse_raw(request: ProviderRequest) -> None:
-    for message in request.chat_prompt or ():
-        for part in content_parts(message.content):
-            if isinstance(part, RawContent):
-                text = f"an agent takes nothing raw, and this is for {', '.join(part.by_provider)} alone; leave it out"
-                raise PayloadError(text, message_number=message.number)
-
-
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
     """Build the document that an agent reads: links to the files it must read first, then the question.
 
     Raises:
         PayloadError: a part or a message is raw, which only a vendor's API takes.
     """
-    _refuse_raw(request)
+    for message in request.chat_prompt or ():
+        for part in content_parts(message.content):
+            if isinstance(part, RawContent):
+                text = f"an agent takes nothing raw, and this is for {', '.join(part.by_provider)} alone; leave it out"
+                raise PayloadError(text, message_number=message.number)
     guidelines = _link_list("Guidelines", request.guideline_files if request.input_files else ())
     others = _link_list("Files", [path for path in request.input_files if path not in request.guideline_files])
     first = _READ_FIRST if guidelines or others else ""

@@ -20,6 +20,7 @@ from pytest_chatprompt.providers.agents.process import ProcessResult, read_answe
 from pytest_chatprompt.providers.arguments import Arguments, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse, read_usage
+from pytest_chatprompt.text.json_data import value_at
 
 _LAST_MESSAGE: Final = "last-message.md"
 _EPHEMERAL: Final = "--ephemeral"
@@ -83,8 +84,10 @@ class CodexProvider(AgentProvider):
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
         """Read the last message from its file, and the token usage from the events on standard output."""
         events = list(_parse_events(result.stdout))
-        failures = [_failure_message(event) for event in events if event.get("type") in ("turn.failed", "error")]
-        detail = f": {failures[-1]}" if failures else ""
+        failures = [event for event in events if event.get("type") in ("turn.failed", "error")]
+        # Events of the type `turn.failed` have the message under `error`.
+        messages = [value_at(event, ["error", "message"]) or event.get("message") for event in failures]
+        detail = f": {messages[-1]}" if messages else ""
         if result.returncode:
             raise AgentError(result.exit_message(self.executable, detail))
         if any(event.get("type") == "turn.failed" for event in events):
@@ -130,9 +133,3 @@ def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
             event = json.loads(line[0])
             if isinstance(event, dict):
                 yield event
-
-
-def _failure_message(event: Mapping[str, Any]) -> str:
-    """The message of a failure: `turn.failed` events have it under `error`, `error` events at the top level."""
-    error = event.get("error")
-    return str(error.get("message") if isinstance(error, dict) else event.get("message"))

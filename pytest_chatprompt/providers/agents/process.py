@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 # How much an agent may print on each output, and how long an answer may be: ten thousand times a long one of a model.
 MAX_OUTPUT_BYTES: Final = 64 * 2**20
-_TAIL_LINES: Final = 10
-_TAIL_CHARACTERS: Final = 2000
 # How often a program is looked at: its time, the size of its output.
 _LOOK_SECONDS: Final = 0.1
 # How long what got SIGTERM may take until it gets SIGKILL; and that is given up then: what waits for a broken disk.
@@ -40,7 +38,7 @@ def read_answer(path: Path, agent: str) -> str:
 
 def stderr_tail(stderr: str) -> str:
     """Format the last lines of a standard error to append to an error message; `""` if it is blank."""
-    tail = "\n".join(stderr.strip()[-_TAIL_CHARACTERS:].splitlines()[-_TAIL_LINES:])
+    tail = "\n".join(stderr.strip()[-2000:].splitlines()[-10:])
     return f"; the end of its standard error:\n{tail}" if tail else ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, cast
 
 import httpx
@@ -22,13 +23,12 @@ class AWSSigner:
     def __init__(self, vendor: str, without: str) -> None:
         self._vendor = vendor
         self._without = without
-        self._session: Any = None
         self._lock = threading.Lock()
 
     def profile_region(self) -> str | None:
         """The region of the profile in `~/.aws/config`; `None` if it has none, or botocore is not installed."""
         try:
-            session = self._open_session()
+            session = self._session
         except ImportError:
             return None
         with self._readable_errors():
@@ -37,7 +37,7 @@ class AWSSigner:
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
         """The headers that authorize a request: the signature, its date and, for temporary credentials, their token."""
         try:
-            session = self._open_session()
+            session = self._session
             from botocore.auth import SigV4Auth  # noqa: PLC0415
             from botocore.awsrequest import AWSRequest  # noqa: PLC0415
         except ImportError as error:
@@ -59,14 +59,12 @@ class AWSSigner:
         SigV4Auth(frozen, "bedrock", region).add_auth(signed)
         return {name.lower(): value for name, value in signed.headers.items() if name.lower() not in unsigned}
 
-    def _open_session(self) -> Any:
-        """The session of botocore, made once; an `ImportError` if it is not installed."""
-        with self._lock:
-            if self._session is None:
-                import botocore.session  # noqa: PLC0415
+    @cached_property
+    def _session(self) -> Any:
+        """The session of botocore; an `ImportError` if it is not installed."""
+        import botocore.session  # noqa: PLC0415
 
-                self._session = botocore.session.Session()
-            return self._session
+        return botocore.session.Session()
 
     @contextmanager
     def _readable_errors(self) -> Iterator[None]:

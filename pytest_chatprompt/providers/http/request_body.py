@@ -110,7 +110,7 @@ def _json_or_text(content: bytes, *, json_starts: str) -> Any:
         # A field of a form is a text, also where it looks like a number.
         return text
     try:
-        data = parse_json(text, max_depth=_MAX_DEPTH, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
+        data = parse_json(text, max_depth=_MAX_DEPTH, object_pairs_hook=_object, parse_int=_number, parse_float=_number)
     except ValueError:
         # Not JSON, not data that tells it exactly, or nested too deep.
         return text
@@ -126,14 +126,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def _integer(text: str) -> int:
-    if text == "-0":
-        raise ValueError("Python has no negative zero that is an integer")
-    return int(text)
-
-
-def _float(text: str) -> float:
-    number = float(text)
+def _number(text: str) -> float:
+    number = int(text) if text.removeprefix("-").isdecimal() else float(text)
+    # A negative zero is no integer of Python's.
     if repr(number) != text:
         raise ValueError("Python writes this number in another way")
     return number

@@ -16,6 +16,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.apis.preflight import PreflightInput, apply_rules
 from pytest_chatprompt.prompt.chat_prompt import Media
+from tests.apis.built_in import preflight_of
 
 AZURE = AzureProvider()
 ANTHROPIC = AnthropicProvider(model="m")
@@ -35,7 +36,7 @@ def findings_of(provider: ChatProvider, *media: Media) -> list[tuple[str, int | 
 def findings_of_message(provider: ChatProvider, *content: str | Media) -> list[tuple[str, int | None, str]]:
     """The findings about one user message."""
     prompt = (ChatMessage("user", content, number=1),)
-    findings = provider.preflight(ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
+    findings = preflight_of(provider, ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
     return [(found.rule, found.message_number, found.text) for found in findings]
 
 

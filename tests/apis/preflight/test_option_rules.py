@@ -22,6 +22,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.apis.option_rules import choices_without_tools
 from pytest_chatprompt.prompt.chat_prompt import Media
+from tests.apis.built_in import preflight_of
 from tests.apis.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -38,7 +39,7 @@ def findings_of(provider: ChatProvider, *prompt: ChatMessage, **options: Any) ->
     request = ProviderRequest(chat_prompt=prompt or (HI,), metadata={"systemPrompt": ""}, **options)
     return [
         (finding.rule, finding.message_number or finding.location, finding.text)
-        for finding in provider.preflight(request)
+        for finding in preflight_of(provider, request)
     ]
 
 
@@ -161,9 +162,38 @@ def test_openais_strict_mode(schema: dict[str, Any], rule: str, text: str) -> No
     assert findings_of(OPENAI, **strict(schema)) == [(rule, ("tools", 0), text)]
     in_format = findings_of(OPENAI, **schema_format(schema, strict=True))
     assert in_format == [(rule, ("response_format",), text.replace("the parameters of 'a'", "the schema 'n'"))]
-    # Without `strict`, any schema will do; so it will for Gemini.
-    assert findings_of(OPENAI, tools=[tool("a", schema)], **schema_format(schema, strict=False)) == []
+    # Without `strict`, any schema of a format will do, and any object with properties of a tool; so it will for Gemini.
+    loose = findings_of(OPENAI, tools=[tool("a", schema)], **schema_format(schema, strict=False))
+    assert {rule for rule, *_ in loose} <= {"tool-schema"}
     assert findings_of(GEMINI, **strict(schema)) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "schema", "found"),
+    [
+        (OPENAI, OBJECT | {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, "anyOf"),
+        (RESPONSES, {"allOf": [OBJECT], "not": {}}, "allOf, not"),
+        (AZURE, {"type": "object", "enum": [{}]}, "enum"),
+        (OPENAI, {"type": "array", "items": OBJECT}, "a type other than object"),
+        (OPENAI, {"properties": {"a": {}}}, "a type other than object"),
+        (ANTHROPIC, OBJECT | {"oneOf": [OBJECT]}, "oneOf"),
+        (ANTHROPIC, OBJECT | {"enum": [{}]}, None),
+        (ANTHROPIC, {"type": "string"}, "a type other than object"),
+        (BEDROCK, {"oneOf": [OBJECT]}, "a type other than object"),
+        (BEDROCK, OBJECT | {"oneOf": [OBJECT]}, None),
+        (OPENAI, {"type": "object", "properties": {"a": {"anyOf": [{"enum": [1]}, {"not": {}}]}}}, None),
+        (OPENAI, {}, None),
+    ],
+)
+def test_the_root_of_the_parameters_of_a_tool(
+    provider: ChatProvider, schema: dict[str, Any], found: str | None
+) -> None:
+    text = (
+        f"{provider.vendor} refuses {found} at the root of the parameters of 'a'; "
+        "write an object with properties there, and the rest into its description"
+    )
+    expected = [] if found is None else [("tool-schema", ("tools", 1), text)]
+    assert findings_of(provider, tools=[tool("b"), tool("a", schema)]) == expected
 
 
 def test_a_recursive_schema_is_walked_once() -> None:

@@ -16,7 +16,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
-from tests.apis.built_in import chat_providers
+from tests.apis.built_in import chat_providers, preflight_of
 from tests.apis.conversations import SYSTEM, TOOLS, USER, call
 from tests.replies import plain_reply
 from tests.server import Server
@@ -46,7 +46,7 @@ def tool_result(call_id: str | None, number: int) -> ChatMessage:
 
 
 def findings_of(provider: ChatProvider, *prompt: ChatMessage) -> list[tuple[str, int | None, str]]:
-    findings = provider.preflight(ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
+    findings = preflight_of(provider, ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
     return [(finding.rule, finding.message_number, finding.text) for finding in findings]
 
 

@@ -16,6 +16,7 @@ from pytest_chatprompt import (
     OpenRouterProvider,
     ProviderRequest,
 )
+from tests.apis.built_in import preflight_of
 from tests.apis.conversations import call
 
 RESPONSES = OpenAIResponsesProvider(model="m")
@@ -39,7 +40,9 @@ def result(call_id: str, number: int, content: str | None = "x") -> ChatMessage:
 
 def findings_of(provider: ChatProvider, *prompt: ChatMessage, **options: Any) -> list[tuple[str, Any, str]]:
     request = ProviderRequest(chat_prompt=prompt or (HI,), metadata={"systemPrompt": ""}, **options)
-    return [(found.rule, found.message_number or found.location, found.text) for found in provider.preflight(request)]
+    return [
+        (found.rule, found.message_number or found.location, found.text) for found in preflight_of(provider, request)
+    ]
 
 
 @pytest.mark.parametrize("provider", [RESPONSES, BEDROCK, OLLAMA, OPENROUTER], ids=lambda provider: provider.vendor)
