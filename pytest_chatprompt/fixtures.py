@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -30,11 +30,6 @@ __tracebackhide__ = True
 
 
 T = TypeVar("T")
-
-_NO_COMMAND: Final = (
-    "the provider 'cli' has no command; write the one of your agent into conftest.py, in a fixture cli_provider of the "
-    'session: return CLIProvider(["my-agent", "--task", "{prompt_file}"])'
-)
 
 
 def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T:
@@ -117,7 +112,10 @@ def cli_provider() -> CLIProvider:
     """An agent that a command line runs; override it to set the command, which has no default."""
     from pytest_chatprompt.errors import MissingSettingError  # noqa: PLC0415
 
-    raise MissingSettingError(_NO_COMMAND)
+    raise MissingSettingError(
+        "the provider 'cli' has no command; write the one of your agent into conftest.py, in a fixture cli_provider of "
+        'the session: return CLIProvider(["my-agent", "--task", "{prompt_file}"])'
+    )
 
 
 @pytest.fixture

@@ -371,14 +371,10 @@ def _refused_update(config: pytest.Config) -> str:
         # The controller of pytest-xdist has the terminal.
         return str(config.workerinput[REFUSED_UPDATE])
     asked = [option for option in UPDATING if config.getoption(option, False)]
-    if not (asked and protects) or _is_on(os.environ.get(ALLOW_UPDATE, "")) or _has_terminal(config):
+    is_allowed = os.environ.get(ALLOW_UPDATE, "").strip().lower() not in ("", "0", "false", "no", "off")
+    if not (asked and protects) or is_allowed or _has_terminal(config):
         return ""
     return asked[0]
-
-
-def _is_on(value: str) -> bool:
-    """Whether an environment variable says yes."""
-    return value.strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

@@ -7,7 +7,7 @@ options; the rooms are imported when the first eval file is collected.
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,14 +134,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     return EvalFile.of_path(file_path, parent)
 
 
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Look for no tests among the snapshots of a file."""
-    if path.parent.name not in _snapshot_dirnames(parent.config):
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Look for no tests among the snapshots of a file; what the command line names, pytest collects without asking."""
+    if collection_path.parent.name not in _snapshot_dirnames(config) or not collection_path.is_dir():
         return None
-    parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
-    # What the command line names is collected, wherever it is.
-    is_named = parent.session.isinitpath(path, with_parents=True)
-    return None if is_named else SnapshotFolder.from_parent(parent, path=path)
+    config.stash.setdefault(snapshot_folders_key, []).append(collection_path)
+    return True
 
 
 def _snapshot_dirnames(config: pytest.Config) -> set[str]:
@@ -226,11 +224,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
 def _register_review(config: pytest.Config) -> None:
     """Show what changed at the end, if a test has left a result: in this process, or in a worker of pytest-xdist."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    reports = [] if reporter is None else [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    reports = [] if reporter is None else [*reporter.stats.get("error", ()), *reporter.stats.get("failed", ())]
     if any(hasattr(report, "chatprompt_result") for report in reports):
         from pytest_chatprompt.reports.terminal_hooks import register_review  # noqa: PLC0415
 
-        register_review(config, reporter)
+        register_review(config, reports)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -254,11 +252,3 @@ def pytest_testnodedown(node: Any) -> None:
         from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(node.config).merge_worker(output["chatprompt"])
-
-
-class SnapshotFolder(pytest.Directory):
-    """A folder that holds the snapshots of one eval file, and no tests."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Find no tests."""
-        return ()

@@ -31,9 +31,7 @@ def visible(text: str) -> str:
     Control characters become escapes such as `\x1b`, and a backslash stands within what CI would take for a command:
     `\::error::`, `##\vso[`. Line feeds, tabs and all other characters stay; CRLF becomes LF.
     """
-    if "\r\n" in text:
-        text = text.replace("\r\n", "\n")
-    text = _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+    text = _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
     if "::" in text:
         text = _COMMAND_AT_START.sub(r"\1\\", text)
     return _COMMAND.sub(r"##\\", text) if "##" in text else text

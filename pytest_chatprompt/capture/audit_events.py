@@ -42,7 +42,7 @@ def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
     match event, arguments:
         case "socket.connect" | "socket.sendto" | "socket.sendmsg", (client, (host, port, *_)):
             is_udp = isinstance(client, socket.socket) and client.type == socket.SOCK_DGRAM
-            if event == "socket.connect" and is_udp and is_address(_text(host)):
+            if event == "socket.connect" and is_udp and find_address(_text(host)) is not None:
                 # It sends nothing: programs learn the own address in this way.
                 return None
             return _attempt("connection", host, port)
@@ -74,14 +74,9 @@ def _text(value: Any) -> str:
     return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def is_address(host: str) -> bool:
-    """Whether a host is an IP address, and not a name."""
-    return _find_address(host) is not None
-
-
 def is_loopback(host: str) -> bool:
     """Whether a host, a name or an address in any spelling, is this machine itself."""
-    address = _find_address(host)
+    address = find_address(host)
     if address is None:
         # Resolvers ask a server for `x.localhost`, and some for `localhost.` (https://www.rfc-editor.org/rfc/rfc6761#section-6.3).
         return host.lower() == "localhost"
@@ -89,7 +84,7 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address that a host is; `None` for a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])

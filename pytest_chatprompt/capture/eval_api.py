@@ -61,6 +61,7 @@ class ChildProcessCapture:
         # Most runs need no server.
         from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
 
+        self._api.was_used = True
         with self._lock:
             if self.server is None:
                 server = CaptureServer(
@@ -187,7 +188,6 @@ class EvalAPI(respx.MockRouter):
     @property
     def url(self) -> str:
         """The URL of a server on this machine, for clients in other processes: the first call starts it."""
-        self.was_used = True
         return self.children.open().url
 
     @property
@@ -196,7 +196,6 @@ class EvalAPI(respx.MockRouter):
 
         Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
         """
-        self.was_used = True
         return self.children.open().environ
 
     def clear_sent(self) -> None:
@@ -238,9 +237,12 @@ class EvalAPI(respx.MockRouter):
             from pytest_chatprompt.capture.clients.wire import error_reply  # noqa: PLC0415 - most requests are answered
 
             return error_reply(f"{describe_request(request)} {stray}")
-        entry = self._log_request(request)
+        self.redactor.add_request(request.headers, request.url)
+        entry = LoggedRequest(request, "route", is_late=self._has_real_reply)
+        self.log.append(entry)
         try:
-            if self._has_routes_for(request):
+            # A live or recorded test asks the real API in place of its routes.
+            if self.routes and not ((self.is_live or self.recording is not None) and _find_offline_api(request)):
                 with suppress(AllMockedAssertionError):
                     return await awaited(ask_routes(request))
             return self._answer(entry) or await self._send_on(entry, send)
@@ -300,18 +302,6 @@ class EvalAPI(respx.MockRouter):
             )
         note_sender()
         return None
-
-    def _has_routes_for(self, request: httpx.Request) -> bool:
-        """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
-        if not self.routes:
-            return False
-        return not (self.is_live or self.recording is not None) or _find_offline_api(request) is None
-
-    def _log_request(self, request: httpx.Request) -> LoggedRequest:
-        self.redactor.add_request(request.headers, request.url)
-        entry = LoggedRequest(request, "route", is_late=self._has_real_reply)
-        self.log.append(entry)
-        return entry
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
         """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""

@@ -23,7 +23,7 @@ from traceback import walk_stack
 from types import FrameType
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
+from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, find_address, read_audit_event
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 from pytest_chatprompt.providers.context import holding
@@ -78,7 +78,7 @@ class ConnectionAttempts:
             self.has_looked_up = True
             return True
         # A blocked name is never looked up, so that an address comes from an allowed one.
-        return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
+        return self.has_looked_up and attempt.kind == "connection" and find_address(attempt.host) is not None
 
 
 def _frames() -> Mapping[int, FrameType]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.secrets.names import is_secret_name
-from pytest_chatprompt.capture.server.table import NO_PROXY, PROXIES, REDIRECTED_APIS
+from pytest_chatprompt.capture.server.table import NO_PROXY, PROXIES, REDIRECTED_APIS, REGIONS
 from pytest_chatprompt.errors import ChatPromptError
 
 # What clients read when they are made (https://www.python-httpx.org/environment_variables/).
@@ -31,7 +31,7 @@ _VALUES: Final[Mapping[str, str]] = {
 }
 # The variables of `REDIRECTED_APIS` that hold credentials.
 _CREDENTIALS: Final = frozenset(
-    name for api in REDIRECTED_APIS for name in (*api.keys, *api.offline) if name not in api.regions
+    name for api in REDIRECTED_APIS for name in (*api.keys, *api.offline) if name not in REGIONS
 )
 # The keys without which SDKs cannot be used, by the packages that read them, with the beginnings of the names of all
 # variables by which an app, or the SDK itself, tells whom it asks and how.
@@ -71,9 +71,17 @@ def offline(
     that are installed, each where no variable of its vendor is set. Those that are set stay with `keeps_credentials`.
     """
     variables = _placeholder_variables(placeholders, () if keeps_credentials else _CREDENTIALS.union(credentials))
-    guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
-    with _environment(variables), guard as attempts:
-        yield attempts
+    before = {name: os.environ.get(name) for name in (*variables, *_REMOVED_VARIABLES)}
+    for name in _REMOVED_VARIABLES:
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+    try:
+        with guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts) as attempts:
+            yield attempts
+    finally:
+        for name in before:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def _placeholder_variables(names: Collection[str] | None, replaced: Collection[str]) -> dict[str, str]:
@@ -100,13 +108,12 @@ def _is_installed(package: str) -> bool:
         return False
 
 
-def describe_missing_variable(error: BaseException) -> str:
+def describe_missing_variable(error: BaseException | None) -> str:
     """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error."""
     chain: list[BaseException] = []
-    each: BaseException | None = error
-    while each is not None and each not in chain:
-        chain.append(each)
-        each = each.__cause__ or each.__context__
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
     names = next(filter(None, map(_missing_variables, chain)), ())
     if not names:
         return ""
@@ -130,18 +137,3 @@ def _missing_variables(error: BaseException) -> tuple[str, ...]:
         if (is_known or (is_secret_name(name) and _VARIABLE.fullmatch(name))) and not os.environ.get(name):
             return (name,)
     return next((names for phrase, names in _UNNAMED.items() if phrase in text), ())
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables, and remove those that name proxies and certificates."""
-    before = {name: os.environ.get(name) for name in (*variables, *_REMOVED_VARIABLES)}
-    for name in _REMOVED_VARIABLES:
-        os.environ.pop(name, None)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name in before:
-            os.environ.pop(name, None)
-        os.environ.update({name: value for name, value in before.items() if value is not None})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse, Sender
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -46,9 +45,7 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
             raise_if_blocked(attempts)
 
 
-def preview(
-    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
-) -> Exchange:
+def preview(provider: Sender, request: ProviderRequest, api: EvalAPI) -> Exchange:
     """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline."""
     if not isinstance(provider, ChatProvider) or not provider.sends_what_it_prepares:
         from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send

@@ -10,7 +10,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -34,16 +34,14 @@ from pytest_chatprompt.errors import APIConnectionError, BudgetError, CaptureErr
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse, Sender
 from pytest_chatprompt.text.json_data import with_scalars
 
 # pytest shows no frame of this module.
 __tracebackhide__ = True
 
-SendFunction = Callable[[ProviderRequest], Any]
 
-
-def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
+def capture_offline(provider: Sender, request: ProviderRequest, api: EvalAPI) -> Exchange:
     """Let a provider send a request offline; `api` answers the requests of all clients meanwhile."""
     if isinstance(provider, AgentProvider):
         return _run_agent(provider, request, api.redactor, api)
@@ -54,9 +52,7 @@ def capture_offline(provider: Provider | SendFunction, request: ProviderRequest,
         return _let_send(provider, request, api, attempts)
 
 
-def _let_send(
-    provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, attempts: ConnectionAttempts
-) -> Exchange:
+def _let_send(provider: Sender, request: ProviderRequest, api: EvalAPI, attempts: ConnectionAttempts) -> Exchange:
     """Let a provider send to `api`; what went wrong is raised even if the provider swallows it."""
     start, errors = len(api.log), len(api.errors)
     try:
@@ -76,7 +72,7 @@ def _let_send(
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
-    provider: Provider | SendFunction,
+    provider: Sender,
     request: ProviderRequest,
     router: LiveCaptureRouter,
     replies: Sequence[QueuedReply] = (),
@@ -121,9 +117,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     return exchange._replace(response=with_usage(exchange.response, recording, seconds))
 
 
-def capture_replayed(
-    provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
-) -> Exchange:
+def capture_replayed(provider: Sender, request: ProviderRequest, api: EvalAPI, recording: OpenRecording) -> Exchange:
     """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones."""
     api.recording = recording
     started_at = time.monotonic()

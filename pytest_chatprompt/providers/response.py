@@ -8,7 +8,7 @@ process boundary takes. Each becomes U+FFFD here.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
@@ -197,3 +197,7 @@ class Provider(Protocol):
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, and wait for the answer."""
+
+
+# What a request can be sent through: a provider, or a function.
+Sender = Provider | Callable[[ProviderRequest], Any]

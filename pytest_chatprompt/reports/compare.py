@@ -156,7 +156,7 @@ def _compare(before: CaseResult, after: CaseResult) -> CaseComparison:
     failing = tuple(check for key, check in _checks(after).items() if not check.passed and earlier.get(key, True))
     passing = tuple(check for key, check in _checks(after).items() if check.passed and not earlier.get(key, True))
     is_answer_changed = _differ(_answer(before), _answer(after)) is True
-    is_request_changed = _differ(_sent(before), _sent(after))
+    is_request_changed = _differ(before.sent, after.sent)
     is_changed = before.outcome != after.outcome or rate_of(before) != rate_of(after)
     kind: Kind = "changed" if is_changed or is_answer_changed or is_request_changed else "same"
     if (before.outcome == "passed") != (after.outcome == "passed"):
@@ -187,14 +187,6 @@ def _key(check: CheckResult) -> str:
     return json.dumps([check.type, check.is_negated, check.of, check.value, check.arguments])
 
 
-def _sent(result: CaseResult) -> Any:
-    """What was sent; `None` if that is not known."""
-    known = None if result.snapshot is None else result.snapshot.sent
-    if known is None and result.requests:
-        return {"requests": list(result.requests)}
-    return known
-
-
 def payload(data: Any) -> str:
     """The text of the snapshot that shows some data."""
     return data if isinstance(data, str) else dump(data)
@@ -213,7 +205,7 @@ def compared_run(after: RunResults, comparison: RunComparison) -> RunResults:
 
 
 def _beside(after: CaseResult, before: CaseResult | None) -> CaseResult:
-    stored, sent = None if before is None else _sent(before), _sent(after)
+    stored, sent = None if before is None else before.sent, after.sent
     is_changed = _differ(stored, sent) is True
     snapshot = SnapshotResult(
         path="" if after.snapshot is None else after.snapshot.path,

@@ -250,8 +250,5 @@ def _check(check: CheckResult) -> dict[str, Any]:
 
 def _sides(result: CaseResult) -> dict[str, Any]:
     """What a case sent, and what its snapshot has stored, as far as it was kept."""
-    snapshot = result.snapshot
-    sides: dict[str, Any] = {} if snapshot is None else {"stored": snapshot.stored, "sent": snapshot.sent}
-    if result.requests and not sides.get("sent"):
-        sides["sent"] = {"requests": list(result.requests)}
+    sides = {"stored": None if result.snapshot is None else result.snapshot.stored, "sent": result.sent}
     return {name: data for name, data in sides.items() if data}

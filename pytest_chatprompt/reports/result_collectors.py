@@ -57,19 +57,6 @@ class CollectedResults:
         self.results[result.node_id] = result
 
 
-def uncollected_result(report: pytest.CollectReport) -> CaseResult:
-    """The result of a file that could not be collected, at the line that its error names."""
-    path = report.nodeid.partition("::")[0] or "."
-    lines = report.longreprtext.splitlines() or [""]
-    # Of a module pytest shows the traceback; its error begins with an E.
-    errors = [line[1:].strip() for line in lines if line.startswith("E  ")]
-    place = re.match(rf"{re.escape(path)}:(\d+):\d+: ", lines[0])
-    line = int(place[1]) if place else 0
-    message = errors[-1] if errors else lines[0][place.end() if place else 0 :]
-    error = ErrorResult(message=message, path=path, line=line)
-    return CaseResult(node_id=report.nodeid or path, path=path, line=max(line, 1), outcome="error", error=error)
-
-
 # What the run did not use of the snapshots of its files; `items` sets it when the run ends.
 snapshot_uses_key: Final = pytest.StashKey[tuple[SnapshotUses, ...]]()
 
@@ -102,9 +89,19 @@ class RunReports(CollectedResults):
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what could not be collected: the run lacks the tests that it defines."""
-        if report.failed:
-            result = uncollected_result(report)
-            self.results[result.node_id] = result
+        if not report.failed:
+            return
+        path = report.nodeid.partition("::")[0] or "."
+        lines = report.longreprtext.splitlines() or [""]
+        # Of a module pytest shows the traceback; its error begins with an E.
+        errors = [line[1:].strip() for line in lines if line.startswith("E  ")]
+        # An eval file's error names the line.
+        place = re.match(rf"{re.escape(path)}:(\d+):\d+: ", lines[0])
+        line = int(place[1]) if place else 0
+        message = errors[-1] if errors else lines[0][place.end() if place else 0 :]
+        error = ErrorResult(message=message, path=path, line=line)
+        result = CaseResult(node_id=report.nodeid or path, path=path, line=max(line, 1), outcome="error", error=error)
+        self.results[result.node_id] = result
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

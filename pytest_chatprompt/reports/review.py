@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from pytest_chatprompt.capture.prompt_size import estimate_tokens, find_break, part_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
@@ -72,9 +72,8 @@ class DistinctChange:
     @property
     def costs(self) -> tuple[ChangeCost, ...]:
         """What it costs in each of its cases, without their other changes."""
-        return tuple(
-            self._cost_in(each.difference.changes, each.cost) for each in self.results if each.cost is not None
-        )
+        known = [each.snapshot for each in self.results if each.snapshot is not None]
+        return tuple(self._cost_in(each.difference.changes, each.cost) for each in known if each.cost is not None)
 
     def _cost_in(self, changes: Sequence[Change], cost: ChangeCost) -> ChangeCost:
         same = [change for change in changes if change.content == self.change.content]
@@ -240,8 +239,6 @@ _SHOWN_PLACES: Final = 4
 _SHOWN_LINES: Final = 20
 _SHOWN_CHANGES: Final = 20
 
-T = TypeVar("T")
-
 
 class Review:
     """What a run shows of changes, each of them once.
@@ -298,7 +295,7 @@ class Review:
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult], str], str]) -> Iterator[StyledLine]:
         """All that changed, each change once, with the command that accepts all, and that for each; or without any."""
-        for distinct in self._some(self.changes, _SHOWN_CHANGES):
+        for distinct in self.changes[: self._most(_SHOWN_CHANGES)]:
             yield from self.change_lines(distinct)
             yield from self._accepting(accept(distinct.results, distinct.id))
             yield (("", ""),)
@@ -318,12 +315,11 @@ class Review:
 
     def change_lines(self, distinct: DistinctChange) -> Iterator[StyledLine]:
         """One change: how many cases have it, where it stands, what it costs, and its lines."""
-        most = (None, None) if self.lists_all else (_SHOWN_CASES, _SHOWN_PLACES)
-        names = listed(distinct.node_ids, most[0])
+        names = listed(distinct.node_ids, self._most(_SHOWN_CASES))
         yield ((f"change {distinct.id}: {distinct.counts()}: {names}", "bold"),)
         numbers = len(distinct.results) > 1
         places = [f"{place} ({count})" if numbers else place for place, count in distinct.places]
-        yield ((f"   {listed(places, most[1], 'place')}", ""),)
+        yield ((f"   {listed(places, self._most(_SHOWN_PLACES), 'place')}", ""),)
         if cost := cost_line(distinct.costs):
             yield ((f"   {cost}", ""),)
         change = distinct.change
@@ -332,7 +328,7 @@ class Review:
         signs = zip("-+>", change.content, strict=True)
         lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
-        for line in self._some(marked, _SHOWN_LINES):
+        for line in marked[: self._most(_SHOWN_LINES)]:
             yield (("   ", ""), *line)
         if not self.lists_all and len(marked) > _SHOWN_LINES:
             yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
@@ -344,8 +340,8 @@ class Review:
             f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}"
             for result, old in zip(self.new, old_names, strict=True)
         ]
-        for line in first_lines(lines, None if self.lists_all else _SHOWN_CASES, "new: {} more"):
+        for line in first_lines(lines, self._most(_SHOWN_CASES), "new: {} more"):
             yield ((line, ""),)
 
-    def _some(self, values: list[T], count: int) -> list[T]:
-        return values if self.lists_all else values[:count]
+    def _most(self, shown: int) -> int | None:
+        return None if self.lists_all else shown

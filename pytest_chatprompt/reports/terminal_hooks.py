@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -22,12 +22,14 @@ from pytest_chatprompt.wording import visible_line
 _VERBOSE: Final = 1
 
 
-def register_review(config: pytest.Config, reporter: Any) -> None:
+def register_review(config: pytest.Config, reports: Iterable[Any]) -> None:
     """Make the terminal show the review of a run, if any of its cases differs from its snapshot.
 
+    `reports` are those of failed tests, in the order of pytest; a test with subtests has several.
     Its plugins have got the reports of the tests already, JUnit's too; now each shows only what is new in it.
     """
-    differing = failed_results(reporter)
+    results = [(report, result) for report in reports if (result := result_of(report)) is not None]
+    differing = [(report, result) for report, result in results if result.differs and result.outcome != "passed"]
     if not differing:
         return
     verbosity = config.get_verbosity()
@@ -39,23 +41,12 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     config.pluginmanager.register(_Changes(review, lists), "chatprompt-review")
 
 
-def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
-    """The reports of failed tests that differ from a snapshot, each with its result, in the order of pytest.
-
-    A test with subtests has several.
-    """
-    reports = [report for name in ("error", "failed") for report in reporter.stats.get(name, ())]
-    found = [(report, result) for report in reports if (result := result_of(report)) is not None]
-    return [(report, result) for report, result in found if result.differs and result.outcome != "passed"]
-
-
 def shortened(representation: Any, review: Review, result: CaseResult) -> Any:
     """What pytest shows of a failure, with what is new in it in place of the whole diff."""
     traceback = getattr(representation, "reprtraceback", None)
     if traceback is None or getattr(traceback.reprentries[-1], "style", "") != "value":
         return representation
-    path = "" if result.snapshot is None else result.snapshot.path
-    shown = _ShownCase(representation, path, review.case_lines(result))
+    shown = _ShownCase(representation, result.key[1], review.case_lines(result))
     if shown.reprcrash.message == summary_line(result.difference.changes):
         # The case fails for nothing but its snapshot.
         shown.reprcrash.message = visible_line(review.short_line(result))

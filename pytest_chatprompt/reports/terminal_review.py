@@ -13,11 +13,11 @@ import pytest
 from pytest_chatprompt.capture.secrets.redaction import map_texts
 from pytest_chatprompt.options import open_input
 from pytest_chatprompt.reports.acceptance import Acceptance
+from pytest_chatprompt.reports.compare import payload
 from pytest_chatprompt.reports.review import Review, StyledLine, style_lines
 from pytest_chatprompt.reports.terminal import write_line, write_lines, write_styled, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.snapshots.changes import NEW
-from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.wording import visible
 
 _SHOW: Final = "c"
@@ -80,7 +80,6 @@ def _case_lines(result: CaseResult) -> Iterator[StyledLine]:
     # One that cannot be read is kept as its text.
     # YAML would quote a whole text for the sake of one character that cannot be shown.
     shown = (map_texts(data or {}, visible) for data in (snapshot.stored, snapshot.sent))
-    texts = (data if isinstance(data, str) else dump(data) for data in shown)
-    stored, sent = (text.splitlines() for text in texts)
+    stored, sent = (payload(data).splitlines() for data in shown)
     lines = unified_diff(stored, sent, n=len(stored), lineterm="")
     yield from style_lines([f"{line[0]} {line[1:]}" for line in lines][3:], whole=True)

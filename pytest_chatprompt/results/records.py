@@ -397,9 +397,10 @@ class CaseResult(_Record):
         return Difference((), ()) if self.snapshot is None else self.snapshot.difference
 
     @property
-    def cost(self) -> ChangeCost | None:
-        """What its changes cost; `None` if nothing changed, or it is not known."""
-        return None if self.snapshot is None else self.snapshot.cost
+    def sent(self) -> Any:
+        """What was sent; `None` if that is not known."""
+        known = None if self.snapshot is None else self.snapshot.sent
+        return {"requests": list(self.requests)} if not known and self.requests else known
 
     @property
     def responses(self) -> tuple[ResponseResult, ...]:

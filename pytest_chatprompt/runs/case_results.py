@@ -214,7 +214,12 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
     # A fixture of the project may give another assertion, which has not noted it.
     notes.differing.setdefault(result.snapshot_location, comparison)
     notes.exchange, notes.renamed_from = exchange, renamed_from
-    raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
+    path = shown_snapshot(comparison.path, item.config.rootpath, item.config.stash[options_key].against)
+    lines = "\n".join(comparison.lines(path, accepting_command(item)))
+    if stored is None:
+        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
+        raise SnapshotError(f"{_SENT_TO}{item.provider_name} has no snapshot yet{renamed}\n{lines}")
+    raise SnapshotError(f"{_SENT_TO}{item.provider_name} is not what its snapshot says\n\n{lines}")
 
 
 def find_old_name(item: Any, sent: str) -> str | None:
@@ -227,16 +232,6 @@ def find_old_name(item: Any, sent: str) -> str | None:
         folders[folder] = snapshots_by_data(unused, read_snapshot if revision is None else revision.read)
     path = folders[folder].get(written_sha256(sent))
     return None if path is None else old_name(path, item.snapshot_stem)
-
-
-def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
-    path = shown_snapshot(comparison.path, item.config.rootpath, item.config.stash[options_key].against)
-    command = accepting_command(item)
-    lines = "\n".join(comparison.lines(path, command))
-    if comparison.stored is None:
-        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
-        return f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n{lines}"
-    return f"what is sent to {item.provider_name} is not what its snapshot says\n\n{lines}"
 
 
 def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:

@@ -95,12 +95,6 @@ def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
     return max(reversed(compared), key=lambda assertion: assertion.has_failed, default=None)
 
 
-def failed_comparison(item: pytest.Item) -> str:
-    """The failure of a test's comparison with a snapshot, if that was the last by its assertion; else `""`."""
-    assertion = last_assertion(item)
-    return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""
-
-
 def failure_text(error: BaseException, comparison: str) -> str | None:
     """All there is to say of a test that fails for nothing but its comparison: the words of its `assert`, and that.
 

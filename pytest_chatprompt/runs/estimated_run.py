@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -16,6 +16,7 @@ from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tok
 from pytest_chatprompt.capture.recording.model_answers import summed
 from pytest_chatprompt.capture.recording.open_recording import billing_of_sent
 from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.live.answers import LiveCase
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.response import TokenUsage
@@ -23,25 +24,15 @@ from pytest_chatprompt.reports.answers import known_sum
 from pytest_chatprompt.reports.terminal import table_lines, write_section
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, first_line
 from pytest_chatprompt.runs.run_state import SharedByRun
+from pytest_chatprompt.runs.usage_summary import JUDGE_ROW
 from pytest_chatprompt.wording import count, dollars
 
-if TYPE_CHECKING:
-    from pytest_chatprompt.live.answers import LiveCase
-
 ESTIMATED_RUN: Final = "chatprompt-estimated-run"
-_JUDGE: Final = "(judge)"
 _HEAD: Final = ("provider", "answers", "input tokens", "output tokens", "cost")
 # Where neither the case nor its provider limits the answer.
 ASSUMED_OUTPUT_TOKENS: Final = 1_000
-# Where the APIs have `max_output_tokens`, and in which objects of a body.
-_LIMITS: Final = (
-    "max_completion_tokens",
-    "max_output_tokens",
-    "max_tokens",
-    "maxOutputTokens",
-    "maxTokens",
-    "num_predict",
-)
+# Where the APIs have `max_output_tokens`, in snake or camel case, and in which objects of a body.
+_LIMITS: Final = ("maxcompletiontokens", "maxoutputtokens", "maxtokens", "numpredict")
 _CONTAINERS: Final = ("generationConfig", "inferenceConfig", "options")
 
 
@@ -99,7 +90,7 @@ class EstimatedRun:
         for question, shown in zip(case.judging.questions, case.judging.previews, strict=True):
             # With the conversation: it is most of what a judge is sent.
             asked = judge_exchange(case.judging.judge, question.request(""), shown)
-            self._estimates[_JUDGE] += [estimate_cost(asked)] * (question.votes * len(case.numbers))
+            self._estimates[JUDGE_ROW] += [estimate_cost(asked)] * (question.votes * len(case.numbers))
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -119,7 +110,7 @@ class EstimatedRun:
         reasons = Counter(estimate.why_unknown for estimate in self._all() if estimate.why_unknown)
         for reason, number in reasons.items():
             yield f"{count(number, 'answer')} without a cost: {reason}"
-        if _JUDGE in self._estimates:
+        if JUDGE_ROW in self._estimates:
             yield "What judges are sent is estimated without the answers, and as if nothing of it were recorded."
         if self._replayed:
             yield f"{count(self._replayed, 'case')} would be replayed, and cost nothing."
@@ -184,6 +175,7 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
 def _most_output(body: Any) -> int:
     """The most tokens that an answer may have, as the body says."""
     objects = [body, *(body.get(key) for key in _CONTAINERS)] if isinstance(body, Mapping) else []
-    limits = [each[key] for each in objects if isinstance(each, Mapping) for key in _LIMITS if key in each]
+    settings = [entry for each in objects if isinstance(each, Mapping) for entry in each.items()]
+    limits = [value for key, value in settings if key.replace("_", "").lower() in _LIMITS]
     # Ollama takes -1 for no limit.
     return next((limit for limit in limits if isinstance(limit, int) and limit > 0), ASSUMED_OUTPUT_TOKENS)

@@ -76,17 +76,13 @@ class EvalFile(pytest.Module):
         return module
 
     @cached_property
-    def _shared(self) -> SharedByRun:
-        return SharedByRun.of(self.config)
-
-    @cached_property
     def snapshot_folder(self) -> Path:
         """The folder of its snapshots; need not exist."""
         return self.path.parent / snapshot_dirname(self.config) / self.path.stem
 
     def collect(self) -> Iterable[pytest.Item]:
         """Make the items, in the order of the file."""
-        options = self.config.stash[options_key]
+        options, shared = self.config.stash[options_key], SharedByRun.of(self.config)
         if not self.config.pluginmanager.hasplugin("syrupy"):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
@@ -94,18 +90,20 @@ class EvalFile(pytest.Module):
             # Nothing is written or deleted where a link leads out of the root.
             refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
             loaded = load_eval_file(
-                self.path, self.config.rootpath, options.guideline_patterns, warn=self._shared.file_warnings.append
+                self.path, self.config.rootpath, options.guideline_patterns, warn=shared.file_warnings.append
             )
         except SnapshotError as error:
             raise self.CollectError(f"{self.nodeid}: {error}") from error
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        reserved = _markers_with_arguments(self.config)
+        # Markers with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without, `name()` has none.
+        markers = (line.partition(":")[0] for line in self.config.getini("markers"))
+        reserved = {each.partition("(")[0] for each in markers if "(" in each and "()" not in each} - {"skip", "xfail"}
         cases = [_check_tags(case, reserved) for case in loaded]
         # Each once, also if it has several rows.
         written = list({case.id: case.written for case in cases if isinstance(case.written, EvalCase)}.values())
         literal = find_literal_template(written)
-        self._shared.file_warnings += [] if literal is None else [literal]
+        shared.file_warnings += [] if literal is None else [literal]
         self._names: list[tuple[str, str]] = []
         items = [item for case in cases for item in self._items(case)]
         labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
@@ -139,7 +137,7 @@ class EvalFile(pytest.Module):
                 f"{options.default_provider}; set the ini value chatprompt_provider to {DEFAULT_TARGET!r}, which is "
                 f"that target, or to {options.default_provider!r}"
             )
-            self._shared.file_warnings.append(Diagnostic(case.origin.shown_path, *position, text))
+            SharedByRun.of(self.config).file_warnings.append(Diagnostic(case.origin.shown_path, *position, text))
 
     def provider_fixture(self, name: str) -> str:
         """The name of the fixture that gives the provider of a name, or that of a target; it need not exist."""
@@ -166,7 +164,7 @@ class EvalFile(pytest.Module):
         return snapshot_stems(tuple(dict.fromkeys(self._names)))
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
-        folder, by_stem = self.path.parent, self._shared.files_by_stem
+        folder, by_stem = self.path.parent, SharedByRun.of(self.config).files_by_stem
         if folder not in by_stem:
             by_stem[folder] = grouped((normalized_name(path.stem), path) for path in sorted(folder.iterdir()))
         others = [
@@ -184,14 +182,14 @@ class EvalFile(pytest.Module):
 
     def _items(self, case: LoadedCase) -> Iterator[EvalItem]:
         """The items of a case; its id and labels without parameters are added to the names."""
-        options = self.config.stash[options_key]
+        options, markers = self.config.stash[options_key], SharedByRun.of(self.config).markers
         requested = case.written.provider if isinstance(case.written, EvalCase) else None
         is_list = isinstance(requested, tuple) and options.provider is None
         names = requested if isinstance(requested, tuple) else (requested,)
         for tag in case.tags:
-            if tag not in self._shared.markers:
+            if tag not in markers:
                 # `--strict-markers` accepts every tag that is used.
-                self._shared.markers.add(tag)
+                markers.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
         base = node_name(case.id)
         for name in names if is_list else names[:1]:
@@ -210,13 +208,13 @@ class EvalFile(pytest.Module):
                     # Not public. Without it the values would be lost that a `pytest_generate_tests` puts in place of a
                     # fixture.
                     fixtureinfo=template._fixtureinfo,
-                    case=case,
-                    provider_name=provider_name,
-                    # As it is, while pytest escapes it in ids.
-                    label="-".join(filter(None, (provider_name, case.row_id, *parameters))),
                     response_fixtures=response_fixtures(template),
-                    snapshot_folder=self.snapshot_folder,
                 )
+                item.case = case
+                item.provider_name = provider_name
+                # As it is, while pytest escapes it in ids.
+                item.label = "-".join(filter(None, (provider_name, case.row_id, *parameters)))
+                item.snapshot_folder = self.snapshot_folder
                 for tag in case.tags:
                     item.add_marker(tag)
                 yield item
@@ -257,13 +255,6 @@ class EvalFile(pytest.Module):
         function.__dict__.update(__test__=True, pytestmark=marks)
         setattr(self.obj, name, function)
         return list(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function))
-
-
-def _markers_with_arguments(config: pytest.Config) -> set[str]:
-    """The markers registered with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without any."""
-    registered = (line.partition(":")[0] for line in config.getini("markers"))
-    # Empty brackets mean no arguments.
-    return {line.partition("(")[0] for line in registered if "(" in line and "()" not in line} - {"skip", "xfail"}
 
 
 def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:

@@ -61,7 +61,7 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     name = None
     if case.settings is not None:
         name = provider_name(request)
-        _check_setting_names(request, case, case.settings, name)
+        _check_setting_names(request, case, name)
     if isinstance(case.tools, str) and case.tools.isidentifier():
         case = case.model_copy(update={"tools": _tools_named(request, case, case.tools)})
     reader = SharedByRun.of(config).reader
@@ -192,15 +192,13 @@ def _fail(text: str) -> NoReturn:
     pytest.fail(text, pytrace=False)
 
 
-def _check_setting_names(
-    request: pytest.FixtureRequest, case: EvalCase, settings: Mapping[str, Any], used_name: str
-) -> None:
+def _check_setting_names(request: pytest.FixtureRequest, case: EvalCase, used_name: str) -> None:
     """Refuse settings under the name of an unknown provider; the one that is used need not have a fixture."""
     from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
     from pytest_chatprompt.runs.named_providers import existing_providers  # noqa: PLC0415
 
-    names = {*provider_names(settings)} - PROVIDERS.keys() - {used_name}
+    names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
     known = sorted(existing_providers(request)) if names else []
     diagnostics = []
     for name in sorted(names):

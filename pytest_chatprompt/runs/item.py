@@ -210,32 +210,22 @@ class EvalItem(pytest.Function):
         grading: gets its answer; `None` but while it is graded.
     """
 
+    case: LoadedCase
+    provider_name: str
+    label: str
+    snapshot_folder: Path
     snapshot_stem: str
     awaits_answer = False
     answers: CaseAnswers | None = None
     finish: Callable[[], None] | None = None
     grading: Any = None
 
-    def __init__(  # noqa: PLR0913 - what `file` knows of an item
-        self,
-        *,
-        case: LoadedCase,
-        provider_name: str,
-        label: str,
-        response_fixtures: tuple[str, ...],
-        snapshot_folder: Path,
-        fixtureinfo: Any,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, response_fixtures: tuple[str, ...], fixtureinfo: Any, **kwargs: Any) -> None:
         super().__init__(fixtureinfo=fixtureinfo, **kwargs)
         self.response_fixtures = response_fixtures
         later = {ITEM_PARAMETER, *response_fixtures, *((RESPONSE_FIXTURE,) if response_fixtures else ())}
         # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
         self.fixturenames = [name for name in self.fixturenames if name not in later]
-        self.case = case
-        self.provider_name = provider_name
-        self.label = label
-        self.snapshot_folder = snapshot_folder
         self._plain = _plain_fixtures(fixtureinfo.name2fixturedefs)
         # The values of its fixtures in this run of it, for whoever asks.
         self._values: dict[str, Any] = {}

@@ -68,7 +68,13 @@ class Targets:
         """The target of a name, or a variant; `None` for neither; an `EvalFileError` if the file or it is invalid."""
         file = self.file(folder)
         if file is None or name not in file.nodes:
-            return _variant(name)
+            provider, said = split_provider_name(name)
+            if provider == name:
+                return None
+            from pytest_chatprompt.cases.agentv_settings import Target  # noqa: PLC0415 - few names are variants
+
+            model = {"model": said} if said else {}
+            return Target(name, place="", provider=provider, settings=model, agent=model)
         key = (file.shown_path, name)
         if key not in self._known:
             self._known[key] = file.read(name)
@@ -106,17 +112,6 @@ class Targets:
 
 
 _key: Final = pytest.StashKey[Targets]()
-
-
-def _variant(name: str) -> Target | None:
-    """The variant that a name stands for; `None` for none."""
-    provider, said = split_provider_name(name)
-    if provider == name:
-        return None
-    from pytest_chatprompt.cases.agentv_settings import Target  # noqa: PLC0415 - few names are variants
-
-    model = {"model": said} if said else {}
-    return Target(name, place="", provider=provider, settings=model, agent=model)
 
 
 def existing_providers(request: pytest.FixtureRequest) -> set[str]:

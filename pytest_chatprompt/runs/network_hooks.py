@@ -40,7 +40,6 @@ class NetworkHooks:
         self.config = config
         self.redactor = redactor
         self.late: dict[tuple[str, str], None] = {}
-        self._owner = Owner("", lambda *_: None)
         self._attempts = ConnectionAttempts()
         # Between tests, from the first eval item on.
         self._between: ConnectionAttempts | None = None
@@ -50,12 +49,16 @@ class NetworkHooks:
         """Guard the network for an eval item and its fixtures, unless the run is live; say for all which one runs."""
         is_live = self.config.stash[options_key].live
         with ExitStack() as stack:
-            self._owner = stack.enter_context(run_as(item.nodeid, self.tell))
+            owner = stack.enter_context(run_as(item.nodeid, self.tell))
             if isinstance(item, EvalItem) and not is_live:
                 if self._between is None:
-                    self._guard_rest_of_run()
-                self._attempts = self._owner.guard = stack.enter_context(guard_network())
-                stack.callback(self._owner.leave_threads)
+                    # Programs may be started between tests as before.
+                    hosts, between = self.config.stash[options_key].allowed_hosts, ExitStack()
+                    guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
+                    self._between = between.enter_context(guard)
+                    self.config.add_cleanup(between.close)
+                self._attempts = owner.guard = stack.enter_context(guard_network())
+                stack.callback(owner.leave_threads)
             elif self._between is not None and "eval_api" not in getattr(item, "fixturenames", ()):
                 stack.enter_context(lift(self._between))
             return (yield)
@@ -78,14 +81,6 @@ class NetworkHooks:
                     return await function(*args, **kwargs)
 
             pyfuncitem.obj = run_test
-
-    def _guard_rest_of_run(self) -> None:
-        """Block the network between tests from now on; programs may be started there as before."""
-        hosts = self.config.stash[options_key].allowed_hosts
-        guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
-        stack = ExitStack()
-        self._between = stack.enter_context(guard)
-        self.config.add_cleanup(stack.close)
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
         """Describe a blocked connection whose error the item's code swallowed; `""` if the phase fails anyway."""

@@ -103,7 +103,14 @@ class OwnCodeCapture:
         capture = OwnCodeCapture.of(item)
         if capture is not None:
             del item.stash[_capture_key]
-            capture._restore_environment()
+            # What a `monkeypatch` has put back that was made before the capture: the variables during the test.
+            before, during = capture._environment
+            for name in {name for name, _ in before.items() ^ during.items()}:
+                if os.environ.get(name) == during.get(name):
+                    if name in before:
+                        os.environ[name] = before[name]
+                    else:
+                        os.environ.pop(name, None)
 
     def stop(self) -> None:
         """Stop capturing, record what the APIs replied, and warn about a thread that goes on."""
@@ -163,16 +170,6 @@ class OwnCodeCapture:
         from pytest_chatprompt.capture.recording.model_answers import model_answers  # noqa: PLC0415
 
         return model_answers(self.api.recording)
-
-    def _restore_environment(self) -> None:
-        """Undo what a `monkeypatch` has put back that was made before the capture: the variables during the test."""
-        before, during = self._environment
-        for name in {name for name, _ in before.items() ^ during.items()}:
-            if os.environ.get(name) == during.get(name):
-                if name in before:
-                    os.environ[name] = before[name]
-                else:
-                    os.environ.pop(name, None)
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """What went wrong in a phase of the test, whether its code raised or swallowed the error; `""` if nothing."""

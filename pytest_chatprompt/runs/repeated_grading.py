@@ -68,9 +68,17 @@ class RepeatedGrading(Grading):
                 self.checks.grade_answer(first)
             return
         if self._outcome() is None:
-            raise self._too_few()
+            planned, had = self.required.planned, {attempt.number for attempt in self.attempts}
+            missing = enumerated(number for number in range(1, planned + 1) if number not in had)
+            head = f"{len(had)} of {planned} answers are recorded, and with them the outcome is not certain"
+            advice = self.sent.case.place.advice
+            raise ReplayError(f"{head}: nothing is recorded for {missing}\n\n{advice}\n\n{self._text()}")
         if first is not None and not self.item.finish:
-            self._check_fixture(first)
+            if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
+                raise CheckError(
+                    "eval_response is overridden and changes the answer, but a case that is sent several times is "
+                    "graded by the answers of its provider: change them there"
+                )
             self.set_up_fixtures()
         if self._outcome() == "passed" and any(attempt.problem for attempt in self.attempts):
             self.item.add_report_section("call", "answers", visible(self._text()))
@@ -146,22 +154,6 @@ class RepeatedGrading(Grading):
     def _outcome(self) -> AttemptOutcome | None:
         counts = Counter(attempt.outcome for attempt in self.attempts)
         return self.required.outcome(counts["passed"], counts["failed"], counts["error"])
-
-    def _check_fixture(self, first: ProviderResponse) -> None:
-        if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
-            raise CheckError(
-                "eval_response is overridden and changes the answer, but a case that is sent several times is graded "
-                "by the answers of its provider: change them there"
-            )
-
-    def _too_few(self) -> ReplayError:
-        """The error of a replayed case that comes to an end before its outcome is certain."""
-        planned = self.required.planned
-        had = {attempt.number for attempt in self.attempts}
-        missing = enumerated(number for number in range(1, planned + 1) if number not in had)
-        head = f"{len(had)} of {planned} answers are recorded, and with them the outcome is not certain"
-        advice = self.sent.case.place.advice
-        return ReplayError(f"{head}: nothing is recorded for {missing}\n\n{advice}\n\n{self._text()}")
 
     def _text(self) -> str:
         return describe_repeats(repeats_result(self.required, self.attempts))

@@ -22,7 +22,7 @@ import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor, changes_texts, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.runs.code_snapshots import assertions_key, failed_comparison, failure_text
+from pytest_chatprompt.runs.code_snapshots import assertions_key, failure_text, last_assertion
 from pytest_chatprompt.runs.item import (
     CHECK_PROPERTY,
     ENDED_EARLY,
@@ -145,24 +145,19 @@ class ReportHooks:
             vars(report).update({name: value for name, value in vars(shown).items() if name in vars(report)})
 
     def _clean(self, text: str) -> str:
-        redacted = self.redactor.redact(text)
-        if redacted.isascii():
-            return redacted
         from pytest_chatprompt.providers.response import replace_surrogates  # noqa: PLC0415
 
         # Neither a file in UTF-8 nor a worker of pytest-xdist takes half a character.
-        return replace_surrogates(redacted)
+        return replace_surrogates(self.redactor.redact(text))
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        options = self.config.stash[options_key]
-        notes_all = options.live or options.replay or options.keeps_results
         # Two versions of what a test of own code sends are compared when it is over.
         is_last = report.when == "call" or (has_notes(item) and notes_of(item).versions is not None)
-        if not (report.failed or (is_last and (notes_all or has_notes(item)))):
+        if not (report.failed or is_last):
             return
         notes, capture = take_notes(item), OwnCodeCapture.of(item)
         answers = [] if capture is None else capture.answers()
-        if report.failed or options.keeps_results or notes.answer or notes.versions or answers:
+        if report.failed or self.config.stash[options_key].keeps_results or notes.answer or notes.versions or answers:
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.runs.case_results import add_result  # noqa: PLC0415
 
@@ -183,9 +178,10 @@ class ReportHooks:
 
     def _show_comparison(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show a failed comparison with a snapshot: alone if the test fails for nothing else, or below its failure."""
-        comparison = failed_comparison(item) if report.when == "call" and report.failed else ""
-        if not comparison:
+        assertion = last_assertion(item) if report.when == "call" and report.failed else None
+        if assertion is None or not assertion.has_failed:
             return
+        comparison = "\n".join(assertion.describe_failure())
         shows_all = self.config.get_verbosity() > 1 or self.config.getoption("fulltrace", False)
         if call.excinfo is not None and not shows_all and not getattr(report.longrepr, "sections", ()):
             text = failure_text(call.excinfo.value, comparison)
@@ -226,11 +222,9 @@ def _report_own_code(capture: OwnCodeCapture, call: pytest.CallInfo[None]) -> _R
 
 def _missing_variable(call: pytest.CallInfo[None]) -> str:
     """What to do if a phase of a test failed for want of an environment variable; `""` if it did not."""
-    if call.excinfo is None:
-        return ""
     from pytest_chatprompt.capture.offline import describe_missing_variable  # noqa: PLC0415
 
-    return describe_missing_variable(call.excinfo.value)
+    return describe_missing_variable(None if call.excinfo is None else call.excinfo.value)
 
 
 def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -75,13 +75,10 @@ class SharedByRun:
         """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
-        if self._api is None or self._api.routes or self._api.was_used:
+        if self._api is None or self._api.is_read or self._api.routes or self._api.was_used or self._api.log:
             options = self.config.stash[options_key]
             self._api = EvalAPI(self.redactor, placeholders=options.placeholders, goes_live=options.live)
-        if self._api.is_read or len(self._api.log):
-            self._api.reset()
-            self._api.clear_sent()
-        self._api.is_read = False
+            self._api.is_read = False
         item.addfinalizer(self._api.children.close)
         return self._api
 

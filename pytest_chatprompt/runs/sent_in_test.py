@@ -6,20 +6,17 @@ import inspect
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.preview import can_preview
+from pytest_chatprompt.live.answers import LiveCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.runs.item import RESPONSE_FIXTURE, EvalItem
 from pytest_chatprompt.wording import shown_path
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.live.answers import LiveCase
-
 
 # Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
 _MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")

@@ -85,8 +85,12 @@ class EvalSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Fail a run in which something tried to reach the network too late; give the controller what was found."""
         _merge_warnings(self.config)
-        if self.config.option.collectonly:
-            _hide_parameters(session)
+        # No fixture needs it after the collection. VS Code's collector takes what has it for an item of a Python file,
+        # and without `.py` in its id finds no test at all:
+        # https://github.com/microsoft/vscode-python/blob/main/python_files/vscode_pytest/__init__.py
+        for item in session.items if self.config.option.collectonly else ():
+            if isinstance(item, EvalItem):
+                vars(item).pop("callspec", None)
         try:
             return (yield)
         finally:
@@ -106,17 +110,6 @@ class EvalSession:
         facts, late = pickle.loads(output)  # noqa: S301 - it comes from a process of this run
         self.unused_snapshots.facts.merge(facts)
         self.network.late |= late
-
-
-def _hide_parameters(session: pytest.Session) -> None:
-    """Take from eval items what shows that they are parametrized: no fixture needs it after the collection.
-
-    VS Code's collector takes what has it for one of a Python file, and without `.py` in its id finds no test at all:
-    https://github.com/microsoft/vscode-python/blob/main/python_files/vscode_pytest/__init__.py.
-    """
-    for item in session.items:
-        if isinstance(item, EvalItem):
-            vars(item).pop("callspec", None)
 
 
 def _merge_warnings(config: pytest.Config) -> None:

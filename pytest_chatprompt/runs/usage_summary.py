@@ -130,7 +130,7 @@ _SHOWN_TESTS: Final = 3
 # What tests of your own code sent, in a row of its own.
 OWN_CODE: Final = "own code"
 # What the judges of all cases used, in a row of its own.
-_JUDGE_ROW: Final = "(judge)"
+JUDGE_ROW: Final = "(judge)"
 
 
 @dataclass(eq=False)
@@ -174,16 +174,12 @@ class UsageSummary:
             from pytest_chatprompt.results.wording import summary_of_rates  # noqa: PLC0415
 
             yield from summary_of_rates({nodeid: (int(passed), int(of)) for nodeid, (passed, of) in rates.items()})
-        yield from self._notes_of_recordings(config.stash.get(pruned_key, 0))
-
-    def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
-        """How much was replayed, what that saved, and which recorded replies no request asked for."""
         replayed, sent, unused = map(self._total, ("replayed", "sent", "unused_recorded"))
         if replayed or (sent and self.replays):
             saved = f"{self._total('saved_input_tokens')} input and {self._total('saved_output_tokens')} output tokens"
             also = f", {count(sent, 'request was', 'requests were')} sent" if self.is_live else ""
             yield f"{count(replayed, 'reply was', 'replies were')} replayed, which saved {saved}{also}."
-        if unused > pruned:
+        if unused > config.stash.get(pruned_key, 0):
             yield (
                 f"{count(unused, 'recorded reply', 'recorded replies')} that no request asked for, in "
                 f"{self._some('unused_recorded')}; to remove what a run of all tests does not need: "
@@ -214,7 +210,7 @@ class UsageSummary:
                 rows[test["provider"]].append(test)
             if "judge_requests" in test:
                 judge = {name.removeprefix(_JUDGE): value for name, value in test.items() if name.startswith(_JUDGE)}
-                rows[_JUDGE_ROW].append({"nodeid": test["nodeid"], **judge})
+                rows[JUDGE_ROW].append({"nodeid": test["nodeid"], **judge})
         table = [_row(provider, cases) for provider, cases in sorted(rows.items())]
         # Only where it is not said by the number of cases.
         left_out = set() if any("requests" in test for test in self._tests) else {"requests"}

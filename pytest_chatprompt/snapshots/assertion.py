@@ -67,16 +67,9 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     # Reads a snapshot of a git revision, in place of the files on disk.
     read_committed: Callable[[Path], str | None] | None = None
 
-    def serialize(
-        self,
-        data: SerializableData,
-        *,
-        exclude: PropertyFilter | None = None,
-        include: PropertyFilter | None = None,
-        matcher: PropertyMatcher | None = None,
-    ) -> str:
+    def serialize(self, data: SerializableData, **filters: Any) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        data = filtered(data, matcher, exclude, include)
+        data = filtered(data, **filters)
         return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
@@ -116,18 +109,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
             return super().matches_test_location(test_location=test_location, snapshot_location=snapshot_location)
         return Path(snapshot_location).name.startswith(stem)
 
-    def discover_snapshots(
-        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
-    ) -> SnapshotCollections:
+    def discover_snapshots(self, **_: Any) -> SnapshotCollections:
         """Report no files: syrupy would match their names to tests by rules for Python identifiers."""
-        del test_location, ignore_extensions
         return SnapshotCollections()
 
-    def read_snapshot_data_from_location(
-        self, *, snapshot_location: str, snapshot_name: str, session_id: str
-    ) -> str | None:
+    def read_snapshot_data_from_location(self, *, snapshot_location: str, **_: Any) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
-        del snapshot_name, session_id
         return (self.read_committed or read_snapshot)(Path(snapshot_location))
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
@@ -139,11 +126,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         return shows_the_same(str(snapshot_data), str(serialized_data))
 
     @classmethod
-    def write_snapshot_collection(
-        cls, *, snapshot_collection: SnapshotCollection, name_order: dict[str, int] | None = None
-    ) -> None:
+    def write_snapshot_collection(cls, *, snapshot_collection: SnapshotCollection, **_: Any) -> None:
         """Write a snapshot, replacing its file as a whole."""
-        del name_order
         atomic_write(Path(snapshot_collection.location), str(next(iter(snapshot_collection)).data))
 
 

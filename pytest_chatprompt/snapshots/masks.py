@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import MaskError
+from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import (
     decode_base64,
     describe_base64,
@@ -128,7 +129,7 @@ class Masks(NamedTuple):
     def apply(self, data: Any) -> Any:
         """Describe media and mask every string value of JSON data; gives the same object if there is neither."""
         data = elide_media(data)
-        return map_values(data, self._mask) if self.patterns else data
+        return with_scalars(data, self._mask) if self.patterns else data
 
     def find_shown(self, masked: Iterable[str], texts: Iterable[str]) -> str | None:
         """What a mask shows in texts that were masked before, by what it shows now in `texts`; `None` for nothing."""
@@ -142,22 +143,10 @@ class Masks(NamedTuple):
                 return found
         return None
 
-    def _mask(self, text: str) -> str:
-        for pattern, shown in self.patterns:
-            text = _substitute(pattern, shown, text)
-        return text
-
-
-def map_values(data: Any, change: Callable[[str], Any]) -> Any:
-    """JSON data with each string value changed; keys stay."""
-    match data:
-        case str():
-            return change(data)
-        case Mapping():
-            return {key: map_values(value, change) for key, value in data.items()}
-        case list() | tuple():
-            return [map_values(value, change) for value in data]
-    return data
+    def _mask(self, value: Any) -> Any:
+        for pattern, shown in self.patterns if isinstance(value, str) else ():
+            value = _substitute(pattern, shown, value)
+        return value
 
 
 def _parsed(pattern: Any, shown: object) -> tuple[re.Pattern[str], Replacement]:

@@ -17,8 +17,9 @@ from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.providers.http.request_body import decode_body, encode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
-from pytest_chatprompt.snapshots.masks import Masks, map_values
+from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.revision import Revision
+from pytest_chatprompt.text.json_data import with_scalars
 from pytest_chatprompt.text.media_types import decode_base64, has_digest, split_data_url, undescribed
 
 # What a snapshot shows of a request.
@@ -62,7 +63,7 @@ def restored_exchange(
             raise NotComparableError(f"git has no file at {revision.name} with its {size} bytes, sha256:{digest}")
         return found
 
-    body = map_values(old["request"], lambda text: undescribed(text, find))
+    body = with_scalars(old["request"], lambda each: undescribed(each, find) if isinstance(each, str) else each)
     response = ProviderResponse(text=OFFLINE_TEXT)
     if isinstance(provider, ChatProvider) and present.prepared is not None:
         prepared = provider.prepare_body(target, body)
@@ -77,9 +78,9 @@ def restored_exchange(
 
 def _texts(data: Any) -> list[str]:
     """The string values of JSON data."""
-    texts: list[str] = []
-    map_values(data, texts.append)
-    return texts
+    scalars: list[Any] = []
+    with_scalars(data, scalars.append)
+    return [each for each in scalars if isinstance(each, str)]
 
 
 def _media(data: Any, size: int) -> Iterator[bytes]:

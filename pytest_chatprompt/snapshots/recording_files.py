@@ -108,7 +108,8 @@ def _reason(error: Exception) -> str:
 
 def nearest_request(missing: RecordedRequest, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
     """The recorded request that is the most like another one; `None` if no body is recorded."""
-    known = [exchange.request for exchange in recorded if exchange.request.has_body]
+    # A body may be `None`, which is JSON's null.
+    known = [each.request for each in recorded if "body" in each.request.model_fields_set]
     texts = [json.dumps(each.as_data(), indent=0, sort_keys=True).splitlines() for each in (missing, *known)]
     ratios = (difflib.SequenceMatcher(None, texts[0], other, autojunk=False).ratio() for other in texts[1:])
     return max(zip(ratios, known, strict=True), key=lambda each: each[0], default=(0.0, None))[1]

@@ -135,12 +135,11 @@ class RecordingPlace:
             RecordedExchange,
             RecordedRequest,
             RecordedResponse,
-            rounded,
         )
 
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
         recorded = RecordedResponse(**{name: getattr(response, name) for name in RecordedResponse.model_fields})
-        latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
+        latency = None if response.latency_seconds is None else round(response.latency_seconds, 3)
         return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
     def save(self, recording: OpenRecording, redactor: Redactor) -> None:

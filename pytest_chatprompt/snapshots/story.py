@@ -19,13 +19,11 @@ class StoryRequest(NamedTuple):
     """One request of a run.
 
     Args:
-        endpoint: method and path.
         turns: the conversation; `None` if the API is not known.
         kept: how many turns the request begins with as an earlier one does.
         earlier: the number of that request, from 1.
     """
 
-    endpoint: str
     turns: tuple[ConversationTurn, ...] | None
     kept: int = 0
     earlier: int = 0
@@ -38,7 +36,7 @@ def read_story(data: Any) -> list[StoryRequest]:
         api = api_of(SentRequest(entry["endpoint"], None))
         turns = None if api is None else api.read_conversation(read_body(entry["request"])).turns
         shared = [(common_start(each.turns or (), turns or ()), number) for number, each in enumerate(story, start=1)]
-        story.append(StoryRequest(entry["endpoint"], turns, *max(shared, default=(0, 0))))
+        story.append(StoryRequest(turns, *max(shared, default=(0, 0))))
     return story
 
 

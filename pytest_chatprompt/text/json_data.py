@@ -38,6 +38,9 @@ def freeze(value: Any) -> Any:
 
 def with_scalars(data: Any, change: Callable[[Any], Any]) -> Any:
     """JSON data, frozen or not, as new plain data, in which each text, number, boolean and `None` is changed."""
+    # Texts first: they are the most, and to ask whether one is a mapping takes long.
+    if isinstance(data, str):
+        return change(data)
     if isinstance(data, Mapping):
         return {key: with_scalars(inner, change) for key, inner in data.items()}
     return [with_scalars(inner, change) for inner in data] if isinstance(data, list | tuple) else change(data)

@@ -7,7 +7,7 @@ import socket
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.audit_events import is_address, is_loopback, read_audit_event
+from pytest_chatprompt.capture.audit_events import find_address, is_loopback, read_audit_event
 from pytest_chatprompt.capture.clients.interceptor import run_now
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.offline import offline
@@ -45,7 +45,7 @@ def test_these_are_not(host: str) -> None:
     ("host", "expected"), [("10.0.0.1", True), ("fe80::1%eth0", True), ("abc", False), ("a.1", False)]
 )
 def test_an_address_is_told_from_a_name(host: str, expected: bool) -> None:
-    assert is_address(host) is expected
+    assert (find_address(host) is not None) is expected
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,6 @@ async def _read_request(request: Any) -> httpx.Request:
 
 def _connection(module: ModuleType, connector: Any, request: Any, reply: RawReply) -> Any:
     """A connection that gives a reply as soon as the request has been written."""
-    loop = asyncio.get_running_loop()
-    protocol = _protocol_class(module)(loop)
-    protocol.connection_made(_ReplyTransport(protocol, reply, request.headers.get("Expect")))
-    # The connector closes it after the reply, and never keeps it for another request.
-    protocol.force_close()
-    return module.connector.Connection(connector, request.connection_key, protocol, loop)
-
-
-def _protocol_class(module: ModuleType) -> type[Any]:
     base: type[Any] = module.client_proto.ResponseHandler
 
     class ReplyHandler(base):  # type: ignore[misc]
@@ -70,7 +61,12 @@ def _protocol_class(module: ModuleType) -> type[Any]:
             super().start_timeout()
             self.transport.is_written.set()
 
-    return ReplyHandler
+    loop = asyncio.get_running_loop()
+    protocol = ReplyHandler(loop)
+    protocol.connection_made(_ReplyTransport(protocol, reply, request.headers.get("Expect")))
+    # The connector closes it after the reply, and never keeps it for another request.
+    protocol.force_close()
+    return module.connector.Connection(connector, request.connection_key, protocol, loop)
 
 
 class _ReplyTransport(asyncio.Transport):

@@ -122,7 +122,6 @@ class Interceptor(Protocol):
 
     async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response | None:
         """Handle a request, its body read; only for an async client it may wait, in the event loop of the client."""
-        ...
 
 
 # The innermost last. A list of the process, since the clients of all threads and event loops belong to it.

@@ -42,12 +42,6 @@ def count_model_requests(sent: Iterable[SentRequest]) -> int:
     return sum(find_api(*each.endpoint.partition("?")[0].split(" ", 1)) is not None for each in sent)
 
 
-def summed_usage(responses: Sequence[ProviderResponse]) -> TokenUsage:
-    """The tokens of several answers together; `None` where one of them does not say."""
-    fields = TokenUsage.model_fields
-    return TokenUsage(**{name: summed([getattr(each.usage, name) for each in responses]) for name in fields})
-
-
 def summed(amounts: Sequence[Any]) -> Any:
     """A sum; `None` if one of the amounts is not known."""
     return None if None in amounts else sum(amounts)
@@ -62,8 +56,9 @@ def with_usage(response: ProviderResponse, recording: OpenRecording, measured_se
     response = with_latency(response, recording, seconds)
     if not answers or response.usage != TokenUsage() or response.cost_usd is not None:
         return response
+    tokens = {name: summed([getattr(answer.usage, name) for answer in answers]) for name in TokenUsage.model_fields}
     cost = summed([answer.cost_usd for answer in answers])
-    return response.model_copy(update={"usage": summed_usage(answers), "cost_usd": cost})
+    return response.model_copy(update={"usage": TokenUsage(**tokens), "cost_usd": cost})
 
 
 def _read(api: Any, request: httpx.Request, exchange: RecordedExchange) -> ProviderResponse | None:

@@ -24,7 +24,6 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedReply,
     RecordedRequest,
     recorded_request,
-    rounded,
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
@@ -75,7 +74,7 @@ class RecordingEntry:
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply, of which the body is what was read, into its place in the recording."""
         reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
-        seconds = rounded(time.monotonic() - self._started_at)
+        seconds = round(time.monotonic() - self._started_at, 3)
         self.exchange = RecordedExchange(request=self.request, reply=reply, latency_seconds=seconds)
         self.pay(reply, len(body))
 

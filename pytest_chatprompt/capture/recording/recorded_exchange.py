@@ -175,11 +175,6 @@ class RecordedRequest(_Data):
     sha256: str
     body: Any = None
 
-    @property
-    def has_body(self) -> bool:
-        """Whether the body is recorded; it may be `None`, which is JSON's null."""
-        return "body" in self.model_fields_set
-
     def as_data(self) -> dict[str, Any]:
         """What a snapshot shows of it; see `SentRequest`."""
         return SentRequest(self.endpoint or "", self.body, headers=self.headers).as_data()
@@ -284,8 +279,3 @@ def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
     given: dict[str, Any] = {"headers": headers} if headers else {}
     sha256 = request_sha256(sent.endpoint, body, headers)
     return RecordedRequest(endpoint=sent.endpoint, sha256=sha256, body=body, **given)
-
-
-def rounded(seconds: float) -> float:
-    """A latency as a recording keeps it."""
-    return round(seconds, 3)

@@ -20,6 +20,10 @@ from typing import Final, NamedTuple
 
 import httpx
 
+# The variables of the region of an API that has several, and what captures show where none is set.
+REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_DEFAULT_REGION: Final = "us-east-1"
+
 
 class RedirectedAPI(NamedTuple):
     """An API, and the variables that point its clients to the server.
@@ -31,7 +35,6 @@ class RedirectedAPI(NamedTuple):
             server, its URL is the real API's.
         keys: the variables of the key. The first one is always set, unless there is an `offline`.
         offline: what is set in place of the keys where nothing is forwarded.
-        default_region: where none is set; captures show this one.
     """
 
     name: str
@@ -39,12 +42,10 @@ class RedirectedAPI(NamedTuple):
     urls: Mapping[str, str]
     keys: tuple[str, ...]
     offline: Mapping[str, str] = MappingProxyType({})
-    regions: tuple[str, ...] = ()
-    default_region: str = ""
 
     def find_base_url(self, environment: Mapping[str, str]) -> str:
         """The API's URL in the region that variables say; `""` if each user has a URL of their own."""
-        region = next((environment[name] for name in self.regions if environment.get(name)), self.default_region)
+        region = next((environment[name] for name in REGIONS if environment.get(name)), _DEFAULT_REGION)
         return self.base_url.replace("{region}", region)
 
 
@@ -100,11 +101,8 @@ REDIRECTED_APIS: Final = (
             "AWS_ACCESS_KEY_ID": "placeholder",
             "AWS_SECRET_ACCESS_KEY": "placeholder",
             "AWS_SESSION_TOKEN": "placeholder",
-            "AWS_REGION": "us-east-1",
-            "AWS_DEFAULT_REGION": "us-east-1",
+            **dict.fromkeys(REGIONS, _DEFAULT_REGION),
         },
-        ("AWS_REGION", "AWS_DEFAULT_REGION"),
-        "us-east-1",
     ),
     # ollama 0.6 `_client.py`; litellm `llms/ollama/common_utils.py`; pydantic-ai `providers/ollama.py`.
     _keyed("ollama", "http://127.0.0.1:11434", {"OLLAMA_HOST": "", "OLLAMA_API_BASE": "", "OLLAMA_BASE_URL": "/v1"}),

@@ -13,12 +13,10 @@ from pytest_chatprompt.apis.model_api import write_aws_message
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
-    RecordedRequest,
     RecordedResponse,
     data_sha256,
     recorded_request,
     request_sha256,
-    rounded,
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
@@ -111,11 +109,6 @@ def test_a_request_is_masked_before_it_is_hashed() -> None:
     assert first.sha256 == request_sha256("POST /a", {"on": "<date>"})
 
 
-def test_a_request_without_a_body_differs_from_one_whose_body_is_unknown() -> None:
-    assert RecordedRequest(sha256="a", body=None).has_body
-    assert not RecordedRequest(sha256="a").has_body
-
-
 def test_a_response_of_an_agent_is_the_same_again() -> None:
     recorded = RecordedResponse(text="hi", finish_reason="stop", usage=TokenUsage(input_tokens=1))
     response = recorded.to_response(1.5)
@@ -127,10 +120,6 @@ def test_a_response_of_an_agent_is_the_same_again() -> None:
         (),
     )
     assert recorded.to_response(None).latency_seconds is None
-
-
-def test_a_latency_has_three_digits() -> None:
-    assert rounded(1.23456) == 1.235
 
 
 @pytest.mark.parametrize(
