@@ -25,8 +25,8 @@ from pytest_chatprompt.live.answers import LiveCase, Version
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
-from pytest_chatprompt.reports.ab import MOST_CASES, compared_versions
-from pytest_chatprompt.reports.result_collectors import CollectedResults, run_results
+from pytest_chatprompt.reports.ab import MOST_CASES, Compared
+from pytest_chatprompt.reports.result_collectors import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_section
 from pytest_chatprompt.results.records import VersionResult, VersionsResult
 from pytest_chatprompt.runs.case_results import find_old_name
@@ -150,8 +150,9 @@ def only_first(name: str, exchange: Exchange) -> Exchange:
 class AbSummary(CollectedResults):
     """Shows what a run found, and fails it if the answers are worse and the user wants that."""
 
-    def _compared(self, config: pytest.Config) -> Any:
-        return compared_versions(run_results(config, self.results.values()))
+    def _compared(self, config: pytest.Config) -> Compared:
+        options = config.stash[options_key]
+        return Compared.of(self.results.values(), options.ab, is_sequential=options.least_repeat is not None)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
