@@ -151,7 +151,7 @@ class AbSummary(CollectedResults):
     """Shows what a run found, and fails it if the answers are worse and the user wants that."""
 
     def _compared(self, config: pytest.Config) -> Compared:
-        options = config.stash[options_key]
+        options: Any = config.stash[options_key]
         return Compared.of(self.results.values(), options.ab, is_sequential=options.least_repeat is not None)
 
     @pytest.hookimpl(trylast=True)
