@@ -107,7 +107,7 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
         if error.name != "mcp":
             raise
         raise MCPServerError(_NO_SDK) from None
-    # Of a text the SDK would make a URL.
+    # The SDK would take a text for a URL.
     if [server, command, url].count(None) != 2 or not isinstance(server, MCPServer | Server | None):  # noqa: PLR2004
         raise TypeError("mcp_tools takes either a server object, or command=[...], or url='...'")
     if command is not None:

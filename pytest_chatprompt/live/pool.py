@@ -47,7 +47,7 @@ class RequestFuture(Future[T]):
         else:
             self.set_result(result)
         finally:
-            # It knows the case, and that knows its futures.
+            # Else this, the case and its other futures would hold each other until the garbage collector comes.
             del self._job
 
     def abandon(self) -> None:
@@ -159,7 +159,7 @@ class RequestPool:
     def _next_job(self) -> RequestFuture[Any] | None:
         """The next job of this thread, whose job before has ended; `None` once the pool is cancelled."""
         thread = threading.get_ident()
-        # At once: those who wait wake up half as often.
+        # The end of one job and the start of the next in one step, so that those who wait wake up once for both.
         with self._lock:
             if self._running.pop(thread, None) is not None:
                 self.finished += 1
