@@ -22,6 +22,10 @@ evalcases:
 """
 
 
+# What updates have written in this process, by the files and the options that they found.
+_written: dict[object, dict[str, bytes]] = {}
+
+
 class Run:
     """A project folder, and runs of pytest in it."""
 
@@ -61,6 +65,26 @@ class Run:
         result = self("--snapshot-update", *arguments)
         assert result.ret == 0
         return result
+
+    def with_snapshots(self, *arguments: str) -> Run:
+        """This project with the snapshots that an update writes, for tests of what comes after it.
+
+        Only for the first project with these files in this process pytest runs; the others get what that has written.
+        """
+        files = self._files()
+        key = arguments, frozenset(files.items())
+        if key not in _written:
+            self.update(*arguments)
+            _written[key] = dict(self._files().items() - files.items())
+        for name, content in _written[key].items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return self
+
+    def _files(self) -> dict[str, bytes]:
+        paths = (path for path in self.path.rglob("*") if path.is_file())
+        return {path.relative_to(self.path).as_posix(): path.read_bytes() for path in paths}
 
     def append(self, name: str, content: str) -> None:
         """Add text at the end of a file."""

@@ -44,8 +44,7 @@ CHANGED = {"a.md": A.replace("14", "30"), "b.md": B.replace("one paragraph", "a 
 def shop(run: Run) -> Run:
     """A project of which two guidelines have changed: one of four snapshots, one of three of these."""
     run.write(FILES)
-    run.update()
-    run.write(CHANGED)
+    run.with_snapshots().write(CHANGED)
     return run
 
 

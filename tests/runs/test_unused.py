@@ -21,8 +21,7 @@ SYRUPY_TEST = "def test_one(snapshot):\n    assert 'x' == snapshot\n"
 def run_with_snapshots(run: Run) -> Run:
     """A folder with an eval file, an ordinary test, and the snapshots of both."""
     run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
-    run.update().assert_outcomes(passed=4)
-    return run
+    return run.with_snapshots()
 
 
 def eval_snapshots(run: Run) -> list[str]:
