@@ -40,7 +40,7 @@ from pytest_chatprompt.cases.rows import READERS
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.grading.judge import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
-from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
+from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS

@@ -14,7 +14,7 @@ import pytest
 from pytest_chatprompt import FileReader, ProviderResponse, SentData
 from pytest_chatprompt.grading.check import verdict_word
 from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.table import parse_checks
 from pytest_chatprompt.results.records import (
     CaseResult,
     ChangeCost,

@@ -463,7 +463,7 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "capture.recording.open_recording",
         "capture.server.table",
         "grading.grade",
-        "grading.parsing",
+        "grading.table",
         "live.budget",
         "live.judging",
         "providers.agents.process",
