@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -53,6 +54,8 @@ def warm_up() -> None:
         with suppress(ImportError):
             importlib.import_module(name)
 
+    # What shows a traceback asks this, which looks at the files of all modules when it is asked first.
+    inspect.getmodule(warm_up.__code__)
     gc.collect()
     # A collection in a worker would copy the pages of all of this.
     gc.freeze()
