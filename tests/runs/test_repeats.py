@@ -74,7 +74,7 @@ def repeated(run: Run, server: Server) -> MakeRun:
                 **files,
             }
         )
-        run.update()
+        run.with_snapshots()
         assert server.requests == []
         return run
 
