@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import Counter
@@ -48,31 +49,45 @@ forked_runs = pytest.mark.usefixtures("pytester", "_forked_runs")
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("subject", "baseline"),
     [
-        "compare 100",
-        "collect 5,000",
-        "compare 1,250 through four providers",
-        "compare 5,000 rows, against as many cases",
-        "500 failing cases with distinct changes, against as many failures of the floor",
-        "the page of 5,000 failing cases, against the run without it",
-        "compare 1,000 with three checks each",
-        "live 300 at N=64, against comparing them offline",
-        "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
-        "live 200 of 200 ms at N=50 with an override of eval_request, against none (seconds)",
+        ("collect 5,000", "collect 5,000"),
+        ("compare 5,000 rows, against as many cases", "compare 5,000 rows, against as many cases"),
+        (
+            "the page of 5,000 failing cases, against the run without it",
+            "500 failing cases with distinct changes, against as many failures of the floor",
+        ),
+        (
+            "live 200 of 200 ms at N=50 with an override of eval_request, against none (seconds)",
+            "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
+        ),
     ],
 )
 @forked_runs
-def test_a_comparison_runs_both_sides(name: str) -> None:
-    run_comparison(name)
+def test_a_comparison_runs_both_sides(subject: str, baseline: str) -> None:
+    # The other sides of these rows do no more than these.
+    run_comparison(replace(row(subject), baseline=row(baseline).baseline))
 
 
-def test_a_comparison_runs_processes_that_start_anew() -> None:
-    run_comparison("update 100")
+@forked_runs
+def test_a_comparison_runs_with_checks_and_through_several_providers() -> None:
+    checked, several = row("compare 1,000 with three checks each"), row("compare 1,250 through four providers")
+    run_comparison(replace(checked, project=replace(checked.project, providers=several.project.providers)))
 
 
-def run_comparison(name: str) -> None:
+def test_a_side_runs_in_a_process_that_starts_anew(tmp_path: Path) -> None:
+    update = row("update 100").subject
+    project = Project(4)
+    update.prepare(tmp_path, project)
+    assert update.run(tmp_path, project.items).cpu_seconds > 0
+
+
+def row(name: str) -> Comparison:
     (comparison,) = (each for each in COMPARISONS if each.name == name)
+    return comparison
+
+
+def run_comparison(comparison: Comparison) -> None:
     result = measure(
         replace(comparison, project=replace(comparison.project, cases=4), budget=None, most_mib=None), runs=1
     )
@@ -206,24 +221,20 @@ def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
 
 
 @forked_runs
-@pytest.mark.parametrize("rubrics", [(), repeats.RUBRICS], ids=["without a judge", "judged"])
-def test_each_reply_in_the_contest_of_repeated_cases_has_its_verdict(rubrics: tuple[str, ...]) -> None:
-    contest = repeats.run_contest(6, 3, 4, 0.01, rubrics)
+def test_each_reply_in_the_contest_of_repeated_cases_has_its_verdict() -> None:
+    contest = repeats.run_contest(6, 3, 4, 0.01, rubrics=())
     assert contest.is_complete
     assert set(contest.outcomes) == {"passed", "failed", "error"}
-    assert (contest.replies.judged.total() > 0) == bool(rubrics)
-
-
-@forked_runs
-def test_the_contest_of_repeated_cases_prints_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
-    repeats.main(["--cases=2", "--repeat=2", "--concurrency=2", "--seconds=0.01"])
-    assert "verdicts: {" in capsys.readouterr().out
-
-
-@forked_runs
-def test_a_verdict_that_is_missing_from_the_contest_is_noticed() -> None:
-    contest = repeats.run_contest(2, 2, 2, 0.01)
-    assert contest.is_complete
+    assert contest.replies.judged.total() == 0
     assert not replace(contest, outcomes=Counter()).is_complete
     contest.replies.judged[1] += 1
     assert not contest.is_complete
+
+
+@forked_runs
+def test_the_contest_of_judged_cases_prints_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    # It fails if a reply has no verdict.
+    repeats.main(["--cases=6", "--repeat=3", "--concurrency=4", "--seconds=0.01"])
+    output = capsys.readouterr().out
+    assert re.search(r"^verdicts: {(?=.*'passed': )(?=.*'failed': )(?=.*'error': )", output, re.MULTILINE)
+    assert re.search(r"^questions to the judge: ([1-9]\d*); due: \1$", output, re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ evalcases:
 """
 
 
-# What updates have written in this process, by the files and the options that they found.
+# What updates have written in this process, by the files and the options that they found. Each test has a server of its
+# own, whose port comes into no snapshot.
+_PORT = re.compile(rb"127\.0\.0\.1:\d+")
 _written: dict[object, dict[str, bytes]] = {}
 
 
@@ -72,10 +75,13 @@ class Run:
         Only for the first project with these files in this process pytest runs; the others get what that has written.
         """
         files = self._files()
-        key = arguments, frozenset(files.items())
+        key = arguments, frozenset((name, _PORT.sub(b"", content)) for name, content in files.items())
         if key not in _written:
             self.update(*arguments)
             _written[key] = dict(self._files().items() - files.items())
+            assert not any(map(_PORT.search, _written[key].values())), (
+                "call update(): the port of this test was written"
+            )
         for name, content in _written[key].items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,11 +167,6 @@ def eval_file(ids: Sequence[str], provider: str = "openai") -> str:
     return "\n".join([f"provider: {provider}", "evalcases:", *cases, ""])
 
 
-# The snapshot of the case `c0`, as the first update of this process wrote it; the other cases differ in their ids.
-_snapshot_of_c0: list[str] = []
-_SNAPSHOT: str = "__snapshots__/a.eval/{}[openai].yaml"
-
-
 @pytest.fixture
 def live_project(run: Run, server: Server) -> MakeLiveProject:
     """Makes a project whose cases go to the test server, with their snapshots written."""
@@ -178,14 +179,8 @@ def live_project(run: Run, server: Server) -> MakeLiveProject:
                 **files,
             }
         )
-        if _snapshot_of_c0 and not conftest and not files:
-            # An update takes half the time of many tests, and in this project it always writes the same.
-            run.write({_SNAPSHOT.format(name): _snapshot_of_c0[0].replace("c0", name) for name in case_ids(count)})
-            return run
-        run.update()
+        run.with_snapshots()
         assert server.requests == []
-        if not conftest and not files:
-            _snapshot_of_c0.append((run.path / _SNAPSHOT.format("c0")).read_text(encoding="utf-8"))
         return run
 
     server.reply = Reply()

@@ -133,7 +133,7 @@ def own_project(run: Run, server: Server, count: int, more: str = "") -> Run:
     files = {"app.py": APP, "conftest.py": OWN_PROVIDER.replace("{url}", server.url).replace("{more}", more)}
     run.write({**files, "a.eval.yaml": eval_file(case_ids(count), "app")})
     run.append("pytest.ini", "pythonpath = .\n")
-    run.update()
+    run.with_snapshots()
     assert server.requests == []
     return run
 

@@ -43,6 +43,11 @@ evalcases:
       - {type: llm-rubric}
     input_messages: [{role: user, content: "Greet Ada.\\nBriefly."}]
 """
+MANY = """
+provider: openai
+checks: [{type: llm_rubric, value: Greets.}, {type: not_llm_rubric, value: Insults.}]
+evalcases:
+"""
 SNAPSHOT = "__snapshots__/a.eval/polite[openai].yaml"
 RECORDING = "__snapshots__/a.eval/polite[openai].recording.yaml"
 
@@ -70,7 +75,7 @@ def judged_project(run: Run, server: Server) -> Run:
     run.write(
         {"pytest.ini": INI, "a.eval.yaml": FILE, "conftest.py": JUDGE_CONFTEST.format(url=server.url)},
     )
-    run.update().assert_outcomes(passed=1)
+    run.with_snapshots()
     assert server.requests == []
     server.script = judged_by(verdict(True))
     return run
@@ -167,47 +172,51 @@ def test_a_refused_answer_is_a_failure_with_the_judges_reason(judged_project: Ru
 NO_VERDICT = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
-@pytest.mark.parametrize("kind", ["llm_rubric", "not_llm_rubric"])
-@pytest.mark.parametrize(
-    ("reply", "error"),
-    [
-        pytest.param(
-            chat("I cannot grade this."),
-            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); it is 'I cannot grade this.'",
-            id="rude",
-        ),
-        pytest.param(
-            chat('{"reason": "It greets', "length"),
-            "the judge's reply is not a verdict: it was cut off (finish reason: length); "
-            'it is \'{"reason": "It greets\'',
-            id="cut off",
-        ),
-        pytest.param(
-            verdict("yes"),
-            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
-            'it is \'{"reason": "It greets her.", "pass": "yes"}\'',
-            id="of another shape",
-        ),
-        pytest.param(chat("  "), "the judge's reply is empty (finish reason: stop)", id="empty"),
-        pytest.param(
-            chat('{"reason": "x", "pass": true} I hope this helps.'),
-            f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
-            'it is \'{"reason": "x", "pass": true} I hope this helps.\'',
-            id="with text after it",
-        ),
-        pytest.param(chat("", "content_filter"), "the judge's API withheld the verdict: content_filter", id="filtered"),
-    ],
-)
-def test_a_judge_without_a_verdict_is_an_error_and_no_pass(
-    judged_project: Run, server: Server, reply: Reply, error: str, kind: str
-) -> None:
-    server.script = judged_by(reply)
-    judged_project.write({"a.eval.yaml": FILE.replace("llm-rubric", kind)})
-    result = judged_project("--chatprompt-live", "--chatprompt-record")
-    result.assert_outcomes(errors=1)
-    assert told(result) == [f"a.eval.yaml:7:9: {kind}: {error}"]
+# What the judge replies to each case, and the error.
+NO_VERDICTS = {
+    "rude": (
+        chat("I cannot grade this."),
+        f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); it is 'I cannot grade this.'",
+    ),
+    "cut-off": (
+        chat('{"reason": "It greets', "length"),
+        "the judge's reply is not a verdict: it was cut off (finish reason: length); it is '{\"reason\": \"It greets'",
+    ),
+    "of-another-shape": (
+        verdict("yes"),
+        f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
+        'it is \'{"reason": "It greets her.", "pass": "yes"}\'',
+    ),
+    "empty": (chat("  "), "the judge's reply is empty (finish reason: stop)"),
+    "with-text-after-it": (
+        chat('{"reason": "x", "pass": true} I hope this helps.'),
+        f"the judge's reply is not a verdict: {NO_VERDICT} (finish reason: stop); "
+        'it is \'{"reason": "x", "pass": true} I hope this helps.\'',
+    ),
+    "filtered": (chat("", "content_filter"), "the judge's API withheld the verdict: content_filter"),
+}
+
+
+def test_a_judge_without_a_verdict_is_an_error_and_no_pass(judged_project: Run, server: Server) -> None:
+    cases = [f"  - {{id: {name}, input_messages: [{{role: user, content: {name}}}]}}\n" for name in NO_VERDICTS]
+    judged_project.write({"a.eval.yaml": MANY + "".join(cases)})
+
+    def script(_: int, body: Any) -> Reply:
+        content = body["messages"][-1]["content"]
+        return NO_VERDICTS[content.rpartition(" ")[2]][0] if is_judge(body) else chat(content)
+
+    server.script = script
+    result = judged_project("--snapshot-update", "--chatprompt-live", "--chatprompt-record")
+    result.assert_outcomes(errors=len(NO_VERDICTS))
+    assert told(result) == [
+        f"a.eval.yaml:3:{column}: {check}: {error}"
+        for _, error in NO_VERDICTS.values()
+        for column, check in ((10, "llm_rubric 'Greets.'"), (46, "not_llm_rubric 'Insults.'"))
+    ]
     # It is not recorded: a later run asks again.
-    assert len(judged_project.snapshot(RECORDING)["exchanges"]) == 1
+    for name in NO_VERDICTS:
+        recording = judged_project.snapshot(RECORDING.replace("polite", name))
+        assert len(recording["exchanges"]) == 1
 
 
 def test_a_judge_that_cannot_be_reached_is_an_error_beside_the_checks_that_fail(
@@ -266,13 +275,6 @@ def test_one_vote_without_a_verdict_is_an_error(judged_project: Run, server: Ser
     result = judged_project("--chatprompt-live")
     result.assert_outcomes(errors=1)
     assert told(result)[0].endswith("it is 'no idea'")
-
-
-MANY = """
-provider: openai
-checks: [{type: llm_rubric, value: Greets.}, {type: not_llm_rubric, value: Insults.}]
-evalcases:
-"""
 
 
 def many(count: int, first: str = "") -> str:
@@ -339,7 +341,7 @@ def test_cases_before_the_first_with_a_judge_do_not_keep_the_later_ones_from_bei
 @pytest.mark.measures_processes
 def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_project: Run, server: Server) -> None:
     judged_project.write({"a.eval.yaml": many(3)})
-    judged_project.update()
+    judged_project.with_snapshots()
     end = threading.Event()
 
     def script(_: int, body: Any) -> Reply:
@@ -362,7 +364,7 @@ def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_proj
 
 def test_a_judge_that_is_slow_is_ended_with_the_run(judged_project: Run, server: Server) -> None:
     judged_project.write({"a.eval.yaml": many(3)})
-    judged_project.update()
+    judged_project.with_snapshots()
     server.script = lambda _, body: chat("Hello.") if not is_judge(body) else verdict(True, delay_seconds=0.2)
     # All fail by the second rubric; -x ends the run while others are judged.
     result = judged_project("--chatprompt-live", "-x")
@@ -433,7 +435,7 @@ def eval_judge(eval_case):
 def judged_by_case(project: Run, server: Server, override: str, asks: str = "eval_judge", gives: str = "return") -> Run:
     """A project with four cases whose judge comes from a fixture that is set up for each of them."""
     override = override.replace("{asks}", asks).replace("{gives}", gives)
-    if asks == "fine_provider":
+    if "fine_provider" in asks:
         override += "\n@pytest.fixture\ndef fine_provider(critic_provider):\n    yield critic_provider\n"
     project.write({"conftest.py": (JUDGE_CONFTEST + override).format(url=server.url), "a.eval.yaml": many(4)})
     project.update()
@@ -474,18 +476,9 @@ def test_a_judge_that_depends_on_the_case_is_asked_ahead(
     assert (project.path / "log.txt").read_text(encoding="utf-8").split() == ["c0", "c1", "c2", "c3"]
 
 
-@pytest.mark.parametrize(
-    ("override", "asks", "gives"),
-    [
-        pytest.param(BY_CASE, "eval_judge", "yield", id="a yield"),
-        pytest.param(BY_CASE, "request", "return", id="another fixture"),
-        pytest.param(BY_CASE, "fine_provider", "return", id="a fixture with a yield"),
-    ],
-)
-def test_no_fixture_of_a_judge_costs_parallelism(
-    judged_project: Run, server: Server, override: str, asks: str, gives: str
-) -> None:
-    result = judged_by_case(judged_project, server, override, asks, gives)("--chatprompt-live")
+def test_no_fixture_of_a_judge_costs_parallelism(judged_project: Run, server: Server) -> None:
+    project = judged_by_case(judged_project, server, BY_CASE, "request, fine_provider", "yield")
+    result = project("--chatprompt-live")
     result.assert_outcomes(passed=4)
     assert not any("one by one" in line for line in result.outlines)
 
@@ -527,15 +520,22 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_each_api_judges_with_structured_output_and_without_a_warning(run: Run, name: str) -> None:
-    ini = f"[pytest]\nfilterwarnings = error\nchatprompt_judge = {name}\n"
-    run.write({"a.eval.yaml": FILE, "pytest.ini": ini})
-    run.update().assert_outcomes(passed=1)
-    (entry,) = run.snapshot(SNAPSHOT)["judge"]
-    assert "The answer:\\n| <the answer>" in json.dumps(entry["request"])
-    # Bedrock has the schema as text.
-    assert '"pass": {"type": "boolean"}' in json.dumps(entry["request"][FORMATS[name]]).replace("\\", "")
+def test_each_api_judges_with_structured_output_and_without_a_warning(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture
+def eval_judge(request, eval_case):
+    return request.getfixturevalue(f"{eval_case.id}_provider")
+"""
+    cases = [f"  - {{id: {name}, input_messages: [{{role: user, content: Greet Ada.}}]}}\n" for name in FORMATS]
+    run.write({"a.eval.yaml": MANY + "".join(cases), "conftest.py": conftest})
+    run.update().assert_outcomes(passed=len(FORMATS))
+    for name, field in FORMATS.items():
+        request = run.snapshot(SNAPSHOT.replace("polite", name))["judge"][0]["request"]
+        assert "The answer:\\n| <the answer>" in json.dumps(request), name
+        # Bedrock has the schema as text.
+        assert '"pass": {"type": "boolean"}' in json.dumps(request[field]).replace("\\", ""), name
 
 
 def test_a_judge_without_a_fixture_is_an_error_that_lists_the_providers(judged_project: Run) -> None:
@@ -571,29 +571,38 @@ def test_the_prompt_is_overridden_by_a_template_file(judged_project: Run, server
     assert asked(server)[0]["messages"][0]["content"] == "Greets Ada. in Rome?\n| Hello Ada!"
 
 
-@pytest.mark.parametrize(
-    ("template", "error"),
-    [
-        (None, "chatprompt_judge_template: file prompts/judge.yaml not found; tried prompts/judge.yaml"),
-        ("- {role: user, content: hi}", "the template of the judge does not show the answer"),
-        (
-            "- {role: user, content: '{{ anser }}'}",
-            "message 1 of the judge's template: line 1: unknown variable 'anser'",
-        ),
-        ("- {role: usr, content: hi}", "prompts/judge.yaml:1:10: "),
-        ("[]", "prompts/judge.yaml:1:1: "),
-    ],
-)
+# By case: the template that its check names, and the error.
+TEMPLATES = {
+    "silent": ("- {role: user, content: hi}", "the template of the judge does not show the answer"),
+    "misspelt": (
+        "- {role: user, content: '{{ anser }}'}",
+        "message 1 of the judge's template: line 1: unknown variable 'anser'",
+    ),
+    "of-nobody": ("- {role: usr, content: hi}", "prompts/of-nobody.yaml:1:10: "),
+    "empty": ("[]", "prompts/empty.yaml:1:1: "),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--chatprompt-live",)], ids=["offline", "live"])
 def test_a_template_that_is_not_valid_is_an_error_and_nothing_is_sent(
-    judged_project: Run, server: Server, template: str | None, error: str
+    judged_project: Run, server: Server, options: tuple[str, ...]
 ) -> None:
-    judged_project.write({"pytest.ini": f"{INI}chatprompt_judge_template = prompts/judge.yaml\n"})
-    if template is not None:
-        judged_project.write({"prompts/judge.yaml": template})
-    for options in ((), ("--chatprompt-live",)):
-        result = judged_project(*options)
-        result.assert_outcomes(errors=1)
-        assert any(error in line for line in result.outlines), result.outlines
+    cases = [
+        f"  - {{id: {name}, checks: [{{type: llm_rubric, value: x, template: prompts/{name}.yaml}}], "
+        f"input_messages: [{{role: user, content: hi}}]}}\n"
+        for name in TEMPLATES
+    ]
+    templates = {f"prompts/{name}.yaml": template for name, (template, _) in TEMPLATES.items()}
+    judged_project.write({"a.eval.yaml": "provider: openai\nevalcases:\n" + "".join(cases), **templates})
+    result = judged_project(*options)
+    result.assert_outcomes(errors=len(TEMPLATES))
+    for _, error in TEMPLATES.values():
+        assert any(error in line for line in result.outlines), error
+    judged_project.write({"pytest.ini": f"{INI}chatprompt_judge_template = prompts/judge.yaml\n", "a.eval.yaml": FILE})
+    result = judged_project(*options)
+    result.assert_outcomes(errors=1)
+    error = "chatprompt_judge_template: file prompts/judge.yaml not found; tried prompts/judge.yaml"
+    assert any(error in line for line in result.outlines), result.outlines
     assert server.requests == []
 
 
@@ -634,8 +643,7 @@ def test_tool_calls_of_an_answer_are_shown_to_the_judge(judged_project: Run, ser
 def test_an_empty_answer_is_an_error_and_not_judged(judged_project: Run, server: Server) -> None:
     server.script = judged_by(verdict(True), "")
     judged_project.write({"a.eval.yaml": many(3)})
-    judged_project.update()
-    judged_project("--chatprompt-live").assert_outcomes(failed=3)
+    judged_project.with_snapshots()("--chatprompt-live").assert_outcomes(failed=3)
     assert asked(server) == []
 
 
@@ -676,7 +684,7 @@ def test_a_judge_of_own_code_that_crashes_is_an_error(
     judged_project: Run, server: Server, number: int, is_shown: bool
 ) -> None:
     judged_project.write({"conftest.py": own_judge(server, "return 'x'")})
-    judged_project.update()
+    judged_project.with_snapshots()
     crash = f"if len(CALLS) == {number}: raise KeyError('no model')\n        return 'x'"
     judged_project.write({"conftest.py": own_judge(server, crash)})
     result = judged_project("--chatprompt-live")
@@ -743,17 +751,15 @@ def test_agents_may_be_judged_and_may_judge(judged_project: Run, server: Server)
             }
         )
         server.requests.clear()
-        judged_project.update()
+        judged_project.update("--chatprompt-live", "--chatprompt-record")
         (entry,) = judged_project.snapshot(SNAPSHOT.replace("openai", provider))["judge"]
         assert next(iter(entry)) == ("argv" if judge == "cli" else "endpoint")
-        judged_project("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
         sent = len(server.requests)
         assert sent == [provider, judge].count("openai") + [provider, judge].count("critic")
         exchanges = judged_project.snapshot(RECORDING.replace("openai", provider))["exchanges"]
         # What was recorded for others comes after it, and stays.
         assert ["reply" in exchange for exchange in exchanges[:2]] == [provider == "openai", judge == "critic"]
-        for options in (("--chatprompt-replay",), ("--chatprompt-live", "--chatprompt-replay")):
-            judged_project(*options).assert_outcomes(passed=1)
+        judged_project("--chatprompt-replay").assert_outcomes(passed=1)
         assert len(server.requests) == sent
 
 
@@ -890,13 +896,13 @@ def test_a_secret_in_a_rubric_or_a_reason_is_not_told(judged_project: Run, serve
 
 
 def test_workers_judge_too(judged_project: Run, server: Server) -> None:
-    judged_project.write({"a.eval.yaml": many(4)})
-    judged_project.update()
+    judged_project.write({"a.eval.yaml": many(3)})
+    judged_project.with_snapshots()
     server.script = by_rubric
     result = judged_project("-n", "2", "--chatprompt-live", "--chatprompt-report=run.json")
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=3)
     report = json.loads((judged_project.path / "run.json").read_text(encoding="utf-8"))
-    assert [len(each["judge"]) for each in report["results"]] == [2] * 4
+    assert [len(each["judge"]) for each in report["results"]] == [2] * 3
 
 
 def test_of_request_is_not_for_a_judge(judged_project: Run) -> None:

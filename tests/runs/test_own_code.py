@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -11,10 +10,7 @@ from tests.runs.conftest import Run
 from tests.server import Server
 
 APP = """
-import urllib.request
-
 import httpx
-import requests
 
 URL = "https://api.openai.com/v1/chat/completions"
 
@@ -31,6 +27,32 @@ def ask(text="hi", url=URL):
 def own(run: Run) -> Run:
     run.write({"app.py": APP, "pytest.ini": "[pytest]\nfilterwarnings = error\npythonpath = .\n"})
     return run
+
+
+# An application in a child process, which imports little.
+CHILD_APP = """
+import json
+import os
+from urllib.request import Request, urlopen
+
+def ask(text):
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}", "content-type": "application/json"}
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    with urlopen(Request(url, json.dumps(body).encode(), headers)) as reply:
+        return json.load(reply)["choices"][0]["message"]["content"]
+"""
+CHILD = {
+    "child_app.py": CHILD_APP,
+    "child.py": """
+import os, subprocess, sys
+
+def ask_in_a_child(eval_api):
+    script = "import child_app; print(child_app.ask('child'))"
+    environment = {**os.environ, **eval_api.environ}
+    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+""",
+}
 
 
 def test_it_takes_and_answers_what_the_code_of_the_test_sends(own: Run) -> None:
@@ -102,38 +124,37 @@ def test_async(eval_api):
     own().assert_outcomes(passed=4)
 
 
-REFUSALS: list[Any] = [
-    pytest.param(
-        "app.ask(url='https://elsewhere.example/models')",
-        "nothing answers POST https://elsewhere.example/models offline; give the fixture eval_api a route for it*",
-        id="a host that nothing answers for",
-    ),
-    pytest.param(
-        "import socket; socket.create_connection(('elsewhere.example', 80))",
-        "*elsewhere.example*",
-        id="a socket",
-    ),
-]
-
-
-@pytest.mark.parametrize(("code", "line"), REFUSALS)
-def test_a_refusal_that_the_code_swallows_fails_the_test(own: Run, code: str, line: str) -> None:
+def test_a_refusal_that_the_code_swallows_fails_the_test(own: Run) -> None:
     own.write(
         {
-            "test_it.py": f"""
+            "test_it.py": """
+import socket
 import app
 
-def test_it(eval_api):
+def test_a_host_that_nothing_answers_for(eval_api):
     try:
-        {code}
+        app.ask(url="https://elsewhere.example/models")
+    except Exception:
+        pass
+
+def test_a_socket(eval_api):
+    try:
+        socket.create_connection(("elsewhere.example", 80))
     except Exception:
         pass
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([line])
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_a_host_that_nothing_answers_for _*",
+            "nothing answers POST https://elsewhere.example/models offline; give the fixture eval_api a route for it*",
+            "*_ test_a_socket _*",
+            "*elsewhere.example*",
+        ]
+    )
 
 
 def test_a_refusal_after_the_test_is_an_error_of_its_teardown(own: Run) -> None:
@@ -238,41 +259,41 @@ class TestUnit(unittest.TestCase):
     result.stdout.no_fnmatch_line("*queued*")
 
 
-SKIPS: list[Any] = [
-    pytest.param("", 'pytest.skip("not today")', id="a skip"),
-    pytest.param("", 'pytest.xfail("known")', id="an expected failure"),
-    pytest.param("", 'raise unittest.SkipTest("not today")', id="a skip of unittest"),
-    pytest.param("@pytest.mark.xfail(raises=KeyError)", "raise_nothing = 1", id="a mark for another error"),
+# A mark, and the last line of a test that has it, or of its fixture.
+ENDS = [
+    ("", 'pytest.skip("not today")'),
+    ("", 'pytest.xfail("known")'),
+    ("", 'raise unittest.SkipTest("not today")'),
+    ("@pytest.mark.xfail(raises=KeyError)", "raise_nothing = 1"),
 ]
 
 
-@pytest.mark.parametrize(("mark", "line"), SKIPS)
-def test_a_test_that_ends_early_fails_all_the_same_if_a_request_was_refused(own: Run, mark: str, line: str) -> None:
-    code = f"httpx.get('https://elsewhere.example/')\n    {line}"
-    own.write(
-        {
-            "test_it.py": f"""
-import unittest
-import httpx, pytest
-
+def test_a_test_that_ends_early_fails_all_the_same_if_a_request_was_refused(own: Run) -> None:
+    tests = [
+        f"""
 {mark}
-def test_function(eval_api):
-    {code}
+def test_function_{number}(eval_api):
+    httpx.get("https://elsewhere.example/{number}")
+    {line}
 
 @pytest.fixture
-def early(eval_api):
-    {code}
+def early_{number}(eval_api):
+    httpx.get("https://elsewhere.example/{number}/early")
+    {line}
 
 {mark}
-def test_setup(early):
+def test_setup_{number}(early_{number}):
     pass
 """
-        }
-    )
+        for number, (mark, line) in enumerate(ENDS)
+    ]
+    own.write({"test_it.py": "import unittest\nimport httpx, pytest\n" + "".join(tests)})
     result = own()
-    in_setup = 0 if mark else 1
-    result.assert_outcomes(failed=2 - in_setup, errors=in_setup)
-    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"] * 2)
+    # With a mark the error of the fixture is one of the test.
+    result.assert_outcomes(failed=5, errors=3)
+    for number in range(len(ENDS)):
+        for path in (f"{number}", f"{number}/early"):
+            result.stdout.fnmatch_lines([f"nothing answers GET https://elsewhere.example/{path} offline; *"])
 
 
 def test_a_mark_expects_a_refusal_as_it_expects_any_failure(own: Run) -> None:
@@ -290,11 +311,10 @@ def test_it(eval_api):
     own().assert_outcomes(xfailed=1)
 
 
-@pytest.mark.parametrize("line", ["self.skipTest('not today')", "self.fail('no')", "pytest.xfail('known')"])
-def test_a_refusal_in_a_test_of_unittest_is_shown_whatever_the_test_does_next(own: Run, line: str) -> None:
+def test_a_refusal_in_a_test_of_unittest_is_shown_whatever_the_test_does_next(own: Run) -> None:
     own.write(
         {
-            "test_it.py": f"""
+            "test_it.py": """
 import unittest
 import httpx, pytest
 
@@ -303,15 +323,24 @@ class TestUnit(unittest.TestCase):
     def api(self, eval_api):
         pass
 
-    def test_unit(self):
-        httpx.get("https://elsewhere.example/")
-        {line}
+    def test_skips(self):
+        httpx.get("https://elsewhere.example/skips")
+        self.skipTest("not today")
+
+    def test_fails(self):
+        httpx.get("https://elsewhere.example/fails")
+        self.fail("no")
+
+    def test_xfails(self):
+        httpx.get("https://elsewhere.example/xfails")
+        pytest.xfail("known")
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"])
+    result.assert_outcomes(failed=3)
+    for name in ("skips", "fails", "xfails"):
+        result.stdout.fnmatch_lines([f"nothing answers GET https://elsewhere.example/{name} offline; *"])
 
 
 def test_a_refusal_is_shown_beside_failures_without_a_traceback(own: Run) -> None:
@@ -343,7 +372,7 @@ def test_fixture(eval_api, request):
 def test_an_error_of_a_child_process_after_the_test_is_an_error_of_its_tear_down(own: Run) -> None:
     own.write(
         {
-            "child.py": CHILD,
+            **CHILD,
             "test_it.py": """
 import pytest
 from child import ask_in_a_child
@@ -408,23 +437,19 @@ def test_an_allowed_host_is_a_host(own: Run, host: str) -> None:
 
 
 def test_a_child_process_that_is_led_to_the_server_is_taken_too(own: Run) -> None:
-    script = "import app, os; print(app.ask('child', os.environ['OPENAI_BASE_URL'] + '/chat/completions'))"
     own.write(
         {
-            "test_it.py": f"""
-import os, subprocess
+            **CHILD,
+            "test_it.py": """
+from child import ask_in_a_child
 
 def test_it(eval_api):
     eval_api.reply("to the child")
-    child = subprocess.run(
-        [{sys.executable!r}, "-c", {script!r}],
-        env={{**os.environ, **eval_api.environ}}, capture_output=True, text=True, check=True,
-    )
-    assert child.stdout == "to the child\\n"
+    assert ask_in_a_child(eval_api).stdout == "to the child\\n"
     assert [(sent.url, sent.question) for sent in eval_api.sent] == [
         ("https://api.openai.com/v1/chat/completions", "child")
     ]
-"""
+""",
         }
     )
     own().assert_outcomes(passed=1)
@@ -817,16 +842,6 @@ def pytest_chatprompt_response(response):
     assert server.last_contents == ["again"]
 
 
-CHILD = """
-import os, subprocess, sys
-
-def ask_in_a_child(eval_api):
-    script = "import app, os; print(app.ask('child', os.environ['OPENAI_BASE_URL'] + '/chat/completions'))"
-    environment = {**os.environ, **eval_api.environ}
-    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-"""
-
-
 def test_live_the_request_of_a_child_process_is_forwarded_and_taken_once(
     own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -835,10 +850,7 @@ def test_live_the_request_of_a_child_process_is_forwarded_and_taken_once(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
     own.write(
         {
-            "child.py": CHILD,
-            "app.py": APP.replace(
-                "json=body)", "json=body, headers={'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"})"
-            ).replace("import urllib.request", "import os"),
+            **CHILD,
             "test_it.py": """
 from child import ask_in_a_child
 
@@ -855,27 +867,13 @@ def test_it(eval_api):
     assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
 
 
-KEYED_APP = """
-import os
-import httpx
-
-def ask(text, url):
-    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
-    reply = httpx.post(url, json={"model": "m", "messages": [{"role": "user", "content": text}]}, headers=headers)
-    reply.raise_for_status()
-    return reply.json()["choices"][0]["message"]["content"]
-"""
 CHILD_CASE = {
-    "app.py": KEYED_APP,
+    "child_app.py": CHILD_APP,
     "conftest.py": """
 import os, subprocess, sys
-import pytest, app
+import pytest
 
-SCRIPT = '''
-import app, os
-url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
-print(app.ask(app.ask("child", url), url))
-'''
+SCRIPT = "import child_app; print(child_app.ask(child_app.ask('child')))"
 
 @pytest.fixture
 def child_provider(eval_api):
@@ -918,8 +916,8 @@ def test_live_a_case_whose_child_process_sends_something_else_than_its_snapshot_
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     own.write(CHILD_CASE)
-    own.update()
-    own.write({"conftest.py": CHILD_CASE["conftest.py"].replace('"child"', '"changed"')})
+    own.with_snapshots()
+    own.write({"conftest.py": CHILD_CASE["conftest.py"].replace("'child'", "'changed'")})
     result = own("--chatprompt-live")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*what is sent to child is not what its snapshot says"])
@@ -931,7 +929,7 @@ def test_live_a_request_of_a_child_process_that_cannot_be_forwarded_fails_the_ca
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
     own.write(CHILD_CASE)
-    own.update()
+    own.with_snapshots()
     # Nothing listens on this port.
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     result = own("--chatprompt-live")
@@ -944,7 +942,7 @@ def test_live_a_request_of_a_child_process_that_cannot_be_forwarded_fails_the_ca
 def test_an_error_that_a_child_process_swallows_fails_the_test(own: Run) -> None:
     own.write(
         {
-            "child.py": CHILD,
+            **CHILD,
             "test_it.py": """
 from child import ask_in_a_child
 
@@ -981,8 +979,7 @@ def test_it(models):
     )
 
 
-@pytest.mark.parametrize("arguments", [[], ["--chatprompt-report=report.json"]], ids=["plain", "with a report"])
-def test_what_a_test_has_captured_is_let_go_when_the_test_is_over(own: Run, arguments: list[str]) -> None:
+def test_what_a_test_has_captured_is_let_go_when_the_test_is_over(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
@@ -1051,6 +1048,6 @@ def test_at_last(eval_api):
     )
     own("--snapshot-update", "-k", "compares")
     # pytester keeps the errors of a run in its own process.
-    result = own.apart(*arguments)
+    result = own.apart("--chatprompt-report=report.json")
     result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
     result.stdout.no_fnmatch_line("*test_at_last*")

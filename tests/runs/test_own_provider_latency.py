@@ -70,10 +70,10 @@ def test_an_answer_that_nobody_waits_for_has_none(live_project: MakeLiveProject)
 
 def test_the_time_of_an_app_around_its_requests_does_not_count(live_project: MakeLiveProject, server: Server) -> None:
     app = GATEWAY.replace("import httpx", "import time\n\nimport httpx").replace(
-        "        return", "        time.sleep(1)\n        return"
+        "        return", "        time.sleep(1 if 'answer' in reply.json() else 0)\n        return"
     )
     run = live_project(1, conftest=app.replace("URL", server.url).replace("LATENCY", "None"))
-    server.reply = Reply(delay_seconds=0.1)
+    server.reply = Reply({"answer": "not the offline one"}, delay_seconds=0.1)
     seconds = latency(run, "--chatprompt-live")
     assert seconds is not None
     assert 0.1 <= seconds < 1

@@ -57,9 +57,8 @@ def test_a_recording_is_a_readable_file(live_project: MakeLiveProject, server: S
 @each_check
 def test_a_replayed_run_runs_the_same_checks_offline(live_project: MakeLiveProject, server: Server, check: str) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     server.requests.clear()
-    run("--chatprompt-replay").assert_outcomes(passed=2)
     run.append("conftest.py", check)
     result = run("--chatprompt-replay")
     result.assert_outcomes(failed=2)
@@ -87,7 +86,7 @@ RECORDING_PATH = "__snapshots__/a.eval/c0[[]openai[]].recording.yaml"
 
 def test_a_recording_of_another_request_is_an_error(live_project: MakeLiveProject) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record")
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("content: c0", "content: changed")})
     run.update()
     result = run("--chatprompt-replay")
@@ -116,17 +115,27 @@ def test_a_missing_recording_is_an_error(live_project: MakeLiveProject) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["<<<<<<< HEAD\n", "version: 1\n", "[]", "\x00", "version: 2\nexchanges: []\n", "version: 1\nexchanges: [5]\n"],
-    ids=["a merge conflict", "missing keys", "a list", "a control character", "a later version", "a number"],
-)
-def test_an_unreadable_recording_is_an_error(live_project: MakeLiveProject, content: str) -> None:
-    run = live_project(1)
-    recording_path(run).write_text(content)
+UNREADABLE = {
+    "a merge conflict": "<<<<<<< HEAD\n",
+    "missing keys": "version: 1\n",
+    "a list": "[]",
+    "a control character": "\x00",
+    "a later version": "version: 2\nexchanges: []\n",
+    "a number": "version: 1\nexchanges: [5]\n",
+    "nested too deeply": "version: 1\nexchanges: " + "[" * 300,
+}
+
+
+def test_an_unreadable_recording_is_an_error(live_project: MakeLiveProject) -> None:
+    run = live_project(len(UNREADABLE))
+    for name, content in zip(case_ids(len(UNREADABLE)), UNREADABLE.values(), strict=True):
+        recording_path(run, name).write_text(content)
     result = run("--chatprompt-replay")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*cannot read the recording {RECORDING_PATH} (*); {RECORD_AGAIN}"])
+    result.assert_outcomes(errors=len(UNREADABLE))
+    for name in case_ids(len(UNREADABLE)):
+        where, again = (text.replace("c0", name) for text in (RECORDING_PATH, RECORD_AGAIN))
+        result.stdout.fnmatch_lines([f"*cannot read the recording {where} (*); {again}"])
+    result.stdout.fnmatch_lines(["*c6*(line 2, column 211: nested more than 200 levels deep); *"])
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
@@ -143,7 +152,7 @@ def test_no_reply_is_recorded_over_the_conflict_of_a_merge(
     live_project: MakeLiveProject, server: Server, mode: tuple[str, ...], repeat: int
 ) -> None:
     run = live_project(1)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     path = recording_path(run)
     paid = path.read_text()
     path.write_text(f"<<<<<<< HEAD\n{paid}=======\n{paid}>>>>>>> theirs\n")
@@ -160,15 +169,6 @@ def test_no_reply_is_recorded_over_the_conflict_of_a_merge(
     )
 
 
-def test_a_recording_that_is_nested_too_deeply_is_an_error(live_project: MakeLiveProject) -> None:
-    run = live_project(1)
-    recording_path(run).write_text("version: 1\nexchanges: " + "[" * 300)
-    result = run("--chatprompt-replay")
-    result.assert_outcomes(errors=1)
-    reason = "line 2, column 211: nested more than 200 levels deep"
-    result.stdout.fnmatch_lines([f"*cannot read the recording {RECORDING_PATH} ({reason}); {RECORD_AGAIN}"])
-
-
 def test_an_empty_answer_is_not_recorded(live_project: MakeLiveProject, server: Server) -> None:
     server.script = lambda _, body: (
         Reply() if body["messages"][-1]["content"] == "c0" else Reply({"choices": [{"message": {"content": ""}}]})
@@ -181,7 +181,7 @@ def test_an_empty_answer_is_not_recorded(live_project: MakeLiveProject, server: 
 
 def test_an_unused_recording_is_reported_and_removed_by_one_option_alone(live_project: MakeLiveProject) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record")
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(["c0"])})
     result = run()
     assert result.ret == 1
@@ -212,7 +212,7 @@ def test_an_unused_recording_is_reported_and_removed_by_one_option_alone(live_pr
 
 def test_the_option_removes_snapshots_of_eval_files_too_and_accepts_nothing(live_project: MakeLiveProject) -> None:
     run = live_project(3)
-    run("--chatprompt-live", "--chatprompt-record")
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     before = run.snapshots()
     text = (run.path / "__snapshots__/a.eval/c0[openai].yaml").read_text()
     run.write({"a.eval.yaml": eval_file(["c0", "c1"]).replace("content: c0", "content: changed")})
@@ -229,7 +229,7 @@ def test_the_option_removes_snapshots_of_eval_files_too_and_accepts_nothing(live
 
 def test_a_replay_of_all_cases_prunes_what_no_request_asks_for(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record")
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("content: c0", "content: changed")})
     run.update()
     # What was paid for stays, also when another request is recorded.
@@ -330,7 +330,7 @@ def pytest_chatprompt_response(case, response):
 
 def test_live_with_replay_pays_only_for_what_changed(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(4)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=4)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     before = [recording_path(run, name).read_bytes() for name in case_ids(4)]
     run.write({"a.eval.yaml": eval_file(case_ids(5)).replace("content: c2", "content: changed")})
     run.update()
@@ -421,7 +421,7 @@ def test_a_renamed_case_takes_its_recording_along(
     live_project: MakeLiveProject, server: Server, arguments: list[str]
 ) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("id: c0", "id: renamed")})
     result = run(*arguments)
     assert result.ret == 0
@@ -443,7 +443,7 @@ def test_a_recording_that_cannot_be_moved_is_told_and_fails_the_run(
     live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("id: c0", "id: renamed")})
     rename = Path.rename
 
@@ -465,7 +465,7 @@ def test_replies_that_cannot_be_removed_from_a_recording_are_told_and_fail_the_r
     live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record")
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     for name in case_ids(2):
         path = recording_path(run, name)
         data = yaml.safe_load(path.read_text())
@@ -489,16 +489,12 @@ def test_replies_that_cannot_be_removed_from_a_recording_are_told_and_fail_the_r
     assert [len(yaml.safe_load(recording_path(run, each).read_text())["exchanges"]) for each in case_ids(2)] == [2, 1]
 
 
-MOVES = ["b.eval.yaml", "sub/a.eval.yaml"]
-
-
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "workers"])
-@pytest.mark.parametrize("new", MOVES)
+@pytest.mark.parametrize(("new", "workers"), [("b.eval.yaml", []), ("sub/a.eval.yaml", ["-n", "2"])])
 def test_a_moved_eval_file_takes_its_recordings_along(
     live_project: MakeLiveProject, server: Server, new: str, workers: list[str]
 ) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     # One more, whose request nobody sends.
     other = recording_path(run).read_text().replace("content: c0", "content: other")
     recording_path(run, "gone").write_text(re.sub(r"sha256: .*", f"sha256: {'0' * 64}", other).replace("body:", "x:"))
@@ -535,7 +531,7 @@ def test_a_moved_eval_file_takes_its_recordings_along(
 @pytest.mark.parametrize("left_out", ["-k c0", "skipped"])
 def test_what_a_case_may_need_that_did_not_run_stays(live_project: MakeLiveProject, left_out: str) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     (run.path / "a.eval.yaml").unlink()
     arguments = left_out.split() if left_out != "skipped" else []
     moved = eval_file(case_ids(2))
@@ -550,7 +546,7 @@ def test_what_a_case_may_need_that_did_not_run_stays(live_project: MakeLiveProje
 
 def test_what_another_file_needs_is_not_removed_by_a_run_of_one_file(live_project: MakeLiveProject) -> None:
     run = live_project(2)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(["c0"]), "sub/b.eval.yaml": eval_file(["c1"])})
     run("sub", "--snapshot-update")
     result = run("a.eval.yaml", "--chatprompt-remove-unused")
@@ -576,7 +572,7 @@ def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_requ
     live_project: MakeLiveProject,
 ) -> None:
     run = live_project(1)
-    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    run.with_snapshots("--chatprompt-live", "--chatprompt-record")
     recording_path(run, "other").write_text(recording_path(run).read_text())
     recorded = yaml.safe_load(recording_path(run).read_text())
     recorded["exchanges"][0]["request"] = {"endpoint": "POST /chat/completions", "sha256": "of another request"}

@@ -30,6 +30,12 @@ REPLAY = "--chatprompt-replay"
 RECORDING = "__snapshots__/a.eval/c0[openai].recording.yaml"
 
 
+def with_cases(*names: str) -> str:
+    """The file with these cases, which send their own ids."""
+    head, _, case = FILE.partition("  - id: c0\n")
+    return head + "".join(f"  - id: {name}\n{case.replace('c0', name)}" for name in names)
+
+
 def answer(text: str) -> Reply:
     """A reply of chat completions."""
     return Reply(
@@ -74,7 +80,7 @@ def repeated(run: Run, server: Server) -> MakeRun:
                 **files,
             }
         )
-        run.update()
+        run.with_snapshots()
         assert server.requests == []
         return run
 
@@ -133,61 +139,54 @@ def attempts_of(run: Run, *arguments: str) -> tuple[pytest.RunResult, dict[str, 
 ONE_BY_ONE = "--chatprompt-concurrency=1"
 
 
-@pytest.mark.parametrize(
-    ("replies", "outcome", "summary"),
-    [
-        pytest.param(
-            [BAD, BAD],
-            "failed",
-            "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 3 not sent; 4 of 5 must pass",
-            id="it fails as soon as too many fail",
-        ),
-        pytest.param(
-            [GOOD, BAD, GOOD, GOOD, BAD],
-            "failed",
-            "3/5 answers passed: 60 % (95 % interval 23 % to 88 %); 4 of 5 must pass",
-            id="the last answer decides",
-        ),
-        pytest.param(
-            [EMPTY, BAD],
-            "failed",
-            "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 3 not sent; 4 of 5 must pass",
-            id="an empty answer fails",
-        ),
-        pytest.param(
-            [DOWN, BAD, BAD],
-            "failed",
-            "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 could not be obtained or graded; 2 not sent; 4 of 5 must pass",
-            id="too many fail whatever the error was",
-        ),
-        pytest.param(
-            [DOWN, BAD, GOOD, GOOD, GOOD],
-            "errors",
-            "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 could not be obtained or graded; 4 of 5 must pass",
-            id="one more answer could have passed or failed",
-        ),
-        pytest.param(
-            [DOWN] * 4,
-            "errors",
-            "4 could not be obtained or graded; 1 not sent; 4 of 5 must pass",
-            id="no answer at all",
-        ),
-        pytest.param([GOOD] * 4, "passed", None, id="it passes as soon as enough pass"),
-        pytest.param([DOWN, *[GOOD] * 4], "passed", None, id="enough pass beside an error"),
-    ],
-)
-def test_a_case_ends_as_soon_as_its_outcome_is_certain(
-    repeated: MakeRun, server: Server, replies: list[Reply], outcome: str, summary: str | None
-) -> None:
-    run = repeated()
-    server.script = scripted(*replies)
-    result = run(LIVE, ONE_BY_ONE)
-    result.assert_outcomes(**{outcome: 1})
-    assert len(server.requests) == len(replies)
-    if summary is not None:
-        assert f"a.eval.yaml:8:5: case 'c0': {summary}" in result.outlines
-        last = f"{outcome.upper().rstrip('S')} a.eval.yaml::c0 - {summary}"
+# By case: its replies, how it ends, and what is said of it.
+ENDS: dict[str, tuple[list[Reply], str, str]] = {
+    "fails-as-soon-as-too-many-fail": (
+        [BAD, BAD],
+        "FAILED",
+        "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 3 not sent; 4 of 5 must pass",
+    ),
+    "the-last-answer-decides": (
+        [GOOD, BAD, GOOD, GOOD, BAD],
+        "FAILED",
+        "3/5 answers passed: 60 % (95 % interval 23 % to 88 %); 4 of 5 must pass",
+    ),
+    "an-empty-answer-fails": (
+        [EMPTY, BAD],
+        "FAILED",
+        "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 3 not sent; 4 of 5 must pass",
+    ),
+    "too-many-fail-whatever-the-error-was": (
+        [DOWN, BAD, BAD],
+        "FAILED",
+        "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 could not be obtained or graded; 2 not sent; 4 of 5 must pass",
+    ),
+    "one-more-answer-could-have-passed-or-failed": (
+        [DOWN, BAD, GOOD, GOOD, GOOD],
+        "ERROR",
+        "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 could not be obtained or graded; 4 of 5 must pass",
+    ),
+    "no-answer-at-all": (
+        [DOWN] * 4,
+        "ERROR",
+        "4 could not be obtained or graded; 1 not sent; 4 of 5 must pass",
+    ),
+    "passes-as-soon-as-enough-pass": ([GOOD] * 4, "PASSED", ""),
+    "enough-pass-beside-an-error": ([DOWN, *[GOOD] * 4], "PASSED", ""),
+}
+
+
+def test_a_case_ends_as_soon_as_its_outcome_is_certain(repeated: MakeRun, server: Server) -> None:
+    run = repeated(with_cases(*ENDS))
+    scripts = {name: iter(replies) for name, (replies, _, _) in ENDS.items()}
+    server.script = lambda _, body: next(scripts[body["messages"][-1]["content"]])
+    result = run(LIVE, ONE_BY_ONE, "-rA")
+    result.assert_outcomes(failed=4, errors=2, passed=2)
+    assert Counter(server.last_contents) == {name: len(replies) for name, (replies, _, _) in ENDS.items()}
+    for line, (name, (_, outcome, summary)) in enumerate(ENDS.items()):
+        last = f"{outcome} a.eval.yaml::{name}" + (f" - {summary}" if summary else "")
         result.stdout.fnmatch_lines([f"{last[:75]}*"])
+        assert not summary or f"a.eval.yaml:{8 + 2 * line}:5: case '{name}': {summary}" in result.outlines
 
 
 def test_each_answer_that_does_not_pass_is_told_and_equal_problems_once(repeated: MakeRun, server: Server) -> None:
@@ -485,10 +484,9 @@ def test_fewer_repeats_leave_recorded_answers_unused_and_keep_them(repeated: Mak
 def test_a_recording_of_another_request_answers_nothing(
     repeated: MakeRun, server: Server, options: tuple[str, ...]
 ) -> None:
-    run = repeated()
-    run(LIVE, RECORD, "--chatprompt-repeat=3").assert_outcomes(passed=1)
+    run = repeated().with_snapshots(LIVE, RECORD, "--chatprompt-repeat=3")
     run.write({"a.eval.yaml": FILE.replace("content: c0", "content: changed")})
-    run.update()
+    run.with_snapshots()
     server.requests.clear()
     result = run(*options)
     if LIVE in options:
@@ -557,22 +555,22 @@ def test_a_failure_of_the_hook_is_told_beside_that_of_the_checks(repeated: MakeR
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "outcome", "line"),
-    [
-        ("pytest.fail('no')", "failed", "answer* of 5: conftest.py:12: Failed: no"),
-        ("raise KeyError('x')", "failed", "answer* of 5: conftest.py:12: KeyError: 'x'"),
-        ("pytest.skip('not today')", "skipped", "*not today*"),
-        ("pytest.xfail('known')", "xfailed", "*known*"),
-    ],
-)
-def test_whatever_the_hook_raises_counts_for_its_answer_but_a_skip_for_the_case(
-    repeated: MakeRun, body: str, outcome: str, line: str
-) -> None:
-    run = repeated(FILE, f"\ndef pytest_chatprompt_response(response):\n    {body}\n")
-    result = run(LIVE, ONE_BY_ONE, "-ra")
-    result.assert_outcomes(**{outcome: 1})
-    result.stdout.fnmatch_lines([line])
+def test_whatever_the_hook_raises_counts_for_its_answer_but_a_skip_for_the_case(repeated: MakeRun) -> None:
+    hook = """
+def pytest_chatprompt_response(case, response):
+    if case.id == "fail":
+        pytest.fail("no")
+    if case.id == "raise":
+        raise KeyError("x")
+    if case.id == "skip":
+        pytest.skip("not today")
+    pytest.xfail("known")
+"""
+    result = repeated(with_cases("fail", "raise", "skip", "xfail"), hook)(LIVE, ONE_BY_ONE, "-ra")
+    result.assert_outcomes(failed=2, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(["answer* of 5: conftest.py:13: Failed: no"])
+    result.stdout.fnmatch_lines(["answer* of 5: conftest.py:15: KeyError: 'x'"])
+    result.stdout.fnmatch_lines(["SKIPPED *not today*", "XFAIL *::xfail - known"])
 
 
 def test_a_skip_hides_no_failure(repeated: MakeRun, server: Server) -> None:
@@ -586,35 +584,37 @@ def test_a_skip_hides_no_failure(repeated: MakeRun, server: Server) -> None:
     run(LIVE, "--chatprompt-concurrency=3").assert_outcomes(failed=1)
 
 
-FIXTURE = """
+def test_a_fixture_looks_at_the_first_answer_and_has_the_last_word(repeated: MakeRun, server: Server) -> None:
+    fixture = """
 @pytest.fixture(autouse=True)
-def first(eval_response, request):
-    {body}
+def first(eval_case, eval_response):
+    if "skips" in eval_case.id:
+        pytest.skip("not today")
+    if eval_case.id == "wants-the-first":
+        assert eval_response.text == "good 0"
+    if eval_case.id == "wants-the-last":
+        assert eval_response.text == "good 4"
+    assert eval_case.id != "poor"
 """
+    run = repeated(with_cases("wants-the-first", "wants-the-last", "poor", "skips", "poor-skips"), fixture)
+    counts: Counter[str] = Counter()
 
+    def script(_: int, body: Any) -> Reply:
+        name = body["messages"][-1]["content"]
+        counts[name] += 1
+        return answer(f"{'poor' if 'poor' in name else 'good'} {counts[name] - 1}")
 
-@pytest.mark.parametrize(
-    ("body", "reply", "outcome", "lines"),
-    [
-        ("assert eval_response.text == 'good 0'", "good", "passed", []),
-        ("assert eval_response.text == 'good 4'", "good", "failed", ["E*AssertionError*"]),
-        ("assert 0", "poor", "failed", ["E*assert 0", "*checks*", "0/2 answers passed: *"]),
-        ("pytest.skip('not today')", "good", "skipped", []),
-        ("pytest.skip('not today')", "poor", "failed", ["*case 'c0': 0/2 answers passed: *"]),
-    ],
-)
-def test_a_fixture_looks_at_the_first_answer_and_has_the_last_word(
-    repeated: MakeRun, server: Server, body: str, reply: str, outcome: str, lines: list[str]
-) -> None:
-    run = repeated(FILE, FIXTURE.format(body=body))
-    server.script = lambda number, _: answer(f"{reply} {number}")
-    result = run(LIVE, ONE_BY_ONE)
-    result.assert_outcomes(**{outcome: 1})
-    result.stdout.fnmatch_lines(lines)
+    server.script = script
+    result = run(LIVE, ONE_BY_ONE, "-rA")
+    result.assert_outcomes(passed=1, failed=3, skipped=1)
+    result.stdout.fnmatch_lines(["*_ wants-the-last _*", "E*AssertionError*"])
+    result.stdout.fnmatch_lines(["*_ poor _*", "E*assert 'poor' != 'poor'", "*checks*", "0/2 answers passed: *"])
+    result.stdout.fnmatch_lines(["*_ poor-skips _*", "*case 'poor-skips': 0/2 answers passed: *"])
+    result.stdout.fnmatch_lines(["PASSED *::wants-the-first"])
 
 
 def test_without_any_answer_no_fixture_is_set_up(repeated: MakeRun, server: Server) -> None:
-    run = repeated(FILE, FIXTURE.format(body="raise RuntimeError"))
+    run = repeated(FILE, "\n@pytest.fixture(autouse=True)\ndef first(eval_response):\n    raise RuntimeError\n")
     server.reply = DOWN
     result = run(LIVE)
     result.assert_outcomes(errors=1)

@@ -149,8 +149,7 @@ def test_a_provider_of_your_own_sends_in_threads_if_it_may_be_sent_ahead(
     assert server.max_in_flight >= in_flight
     assert in_flight > 1 or server.max_in_flight == 1
     assert recorded_numbers(run) == [1, 2, 3, 4]
-    for options in ((REPLAY,), (LIVE, REPLAY)):
-        run(*options).assert_outcomes(passed=3)
+    run(LIVE, REPLAY).assert_outcomes(passed=3)
     assert len(server.requests) == 12
 
 
@@ -336,7 +335,7 @@ def test_workers_repeat_too(repeated: MakeRun, server: Server) -> None:
         "c3": True,
     }
     server.requests.clear()
-    run(REPLAY, "-n", "2").assert_outcomes(passed=3, failed=1)
+    run(REPLAY).assert_outcomes(passed=3, failed=1)
     assert server.requests == []
 
 

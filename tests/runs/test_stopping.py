@@ -46,14 +46,14 @@ def test_under_x_nothing_more_is_sent_after_the_first_failure(live_project: Make
 def pytest_chatprompt_response(case):
     assert case.id != "c1"
 """
-    server.reply = Reply(delay_seconds=0.1)
+    server.reply = Reply(delay_seconds=0.05)
     result = live_project(20, conftest=failing)("--chatprompt-live", "-x", "--chatprompt-concurrency", "3")
     result.assert_outcomes(passed=1, failed=1)
     # Requests that were sent before the stop may still arrive.
-    time.sleep(0.2)
+    time.sleep(0.1)
     count = len(server.requests)
     assert count <= 6
-    time.sleep(0.3)
+    time.sleep(0.1)
     assert len(server.requests) == count
 
 
@@ -190,7 +190,7 @@ import threading
 def pytest_runtest_call(item):
     live = item.config.pluginmanager.get_plugin("chatprompt-live")
     if live is not None and item.name == "c1":
-        threading.Timer(0.5, live.cancel).start()
+        threading.Timer(0.1, live.cancel).start()
 """
     server.script = lambda _, body: Reply(delay_seconds=0 if body["messages"][-1]["content"] == "c0" else 20)
     result = live_project(3, conftest=stopping, settings="")("--chatprompt-live", "--junitxml=out.xml")
@@ -273,9 +273,17 @@ def test_without_record_nothing_is_written_at_an_early_end(live_project: MakeLiv
 # --- pytest-timeout
 
 
+TIMEOUT = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.timeout(1 if item.name == "c1" else 60))
+"""
+
+
 @pytest.fixture
-def hanging_project(run: Run, raw_server: RawServer) -> tuple[Run, threading.Event]:
-    """A project whose API does not answer the case `c1`, and the event that its connection was closed."""
+def hanging_project(run: Run, raw_server: RawServer, use_plugin: Callable[[str], None]) -> tuple[Run, threading.Event]:
+    """A project whose API does not answer the case `c1`, which has a timeout, and the event that its connection was closed."""
+    use_plugin("timeout")
     closed = threading.Event()
 
     def talk(connection: socket.socket, _: int) -> None:
@@ -291,11 +299,10 @@ def hanging_project(run: Run, raw_server: RawServer) -> tuple[Run, threading.Eve
     run.write(
         {
             "a.eval.yaml": eval_file(case_ids(3)),
-            "conftest.py": LIVE_CONFTEST.format(url=raw_server.url, settings="max_retries=0"),
+            "conftest.py": LIVE_CONFTEST.format(url=raw_server.url, settings="max_retries=0") + TIMEOUT,
             "test_b.py": "def test_ordinary():\n    pass\n",
         }
     )
-    run.update()
     return run, closed
 
 
@@ -316,27 +323,19 @@ def openai_provider():
 
 @pytest.mark.parametrize("conftest", ["", OWN_PROVIDER], ids=["a built-in provider", "a provider of your own"])
 def test_a_timeout_of_a_test_ends_its_request(
-    hanging_project: tuple[Run, threading.Event],
-    raw_server: RawServer,
-    conftest: str,
-    use_plugin: Callable[[str], None],
+    hanging_project: tuple[Run, threading.Event], raw_server: RawServer, conftest: str
 ) -> None:
-    use_plugin("timeout")
     run, closed = hanging_project
     run.append("conftest.py", conftest.format(url=raw_server.url))
-    run.update()
-    result = run("--chatprompt-live", "--timeout=3", "--timeout-method=signal")
+    result = run.with_snapshots()("--chatprompt-live", "--timeout-method=signal")
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["FAILED a.eval.yaml::c1 - Failed: Timeout (>3.0s)*"])
+    result.stdout.fnmatch_lines(["FAILED a.eval.yaml::c1 - Failed: Timeout (>1.0s)*"])
     assert closed.wait(40)
 
 
-def test_a_timeout_that_ends_the_process_ends_the_request(
-    hanging_project: tuple[Run, threading.Event], use_plugin: Callable[[str], None]
-) -> None:
-    use_plugin("timeout")
+def test_a_timeout_that_ends_the_process_ends_the_request(hanging_project: tuple[Run, threading.Event]) -> None:
     run, closed = hanging_project
-    with pytest_process(run, "--timeout=3", "--timeout-method=thread") as process:
+    with pytest_process(run.with_snapshots(), "--timeout-method=thread") as process:
         assert process.wait(50) == 1
         assert closed.wait(40)
 

@@ -19,29 +19,46 @@ def log(*texts):
 
 # --- no override costs parallelism
 
-OVERRIDES = [
-    pytest.param("@pytest.fixture\ndef eval_case(eval_case, tmp_path):\n    return eval_case\n", id="eval_case"),
-    pytest.param("@pytest.fixture\ndef eval_request(eval_request):\n    yield eval_request\n", id="eval_request"),
-    pytest.param(
-        "@pytest.fixture\ndef eval_provider(eval_provider, request):\n    yield eval_provider\n", id="eval_provider"
-    ),
-    pytest.param("@pytest.fixture(autouse=True)\ndef tidy():\n    yield\n", id="autouse"),
-    pytest.param("@pytest.fixture(autouse=True, scope='module')\ndef tidy():\n    yield\n", id="of a file"),
-    pytest.param("def pytest_runtest_setup(item):\n    pass\n", id="a hook of the set-up"),
-    pytest.param("def pytest_chatprompt_response(response):\n    assert response.text\n", id="a hook of the answer"),
-    pytest.param(
-        "@pytest.fixture(autouse=True)\ndef is_short(eval_response):\n    assert len(eval_response.text) < 99\n",
-        id="a fixture of the answer",
-    ),
-]
+OF_THE_SET_UP = """
+@pytest.fixture
+def eval_case(eval_case, tmp_path):
+    return eval_case
+
+@pytest.fixture
+def eval_request(eval_request):
+    yield eval_request
+
+@pytest.fixture
+def eval_provider(eval_provider, request):
+    yield eval_provider
+
+@pytest.fixture(autouse=True)
+def tidy():
+    yield
+
+@pytest.fixture(autouse=True, scope="module")
+def tidy_file():
+    yield
+
+def pytest_runtest_setup(item):
+    pass
+"""
+OF_THE_ANSWER = """
+def pytest_chatprompt_response(response):
+    assert response.text
+
+@pytest.fixture(autouse=True)
+def is_short(eval_response):
+    assert len(eval_response.text) < 99
+"""
 
 
-@pytest.mark.parametrize("override", OVERRIDES)
+@pytest.mark.parametrize("conftest", [OF_THE_SET_UP, OF_THE_ANSWER], ids=["of the set-up", "of the answer"])
 def test_no_override_and_no_hook_costs_parallelism(
-    live_project: MakeLiveProject, server: Server, override: str
+    live_project: MakeLiveProject, server: Server, conftest: str
 ) -> None:
     server.gather(6)
-    result = live_project(6, conftest=override)(LIVE)
+    result = live_project(6, conftest=conftest)(LIVE)
     result.assert_outcomes(passed=6)
     assert sorted(server.last_contents) == case_ids(6)
     result.stdout.no_fnmatch_line("*one by one*")
@@ -442,7 +459,7 @@ def pytest_chatprompt_response(case):
 
 
 @pytest.mark.measures_processes
-@pytest.mark.parametrize("distribution", ["load", "worksteal", "loadscope"])
+@pytest.mark.parametrize("distribution", ["load", "loadscope"])
 def test_workers_report_each_case_once_in_whatever_distribution(
     live_project: MakeLiveProject, server: Server, distribution: str
 ) -> None:

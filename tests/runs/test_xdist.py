@@ -25,7 +25,7 @@ def test_workers_without_eval_files_run_as_usual(run: Run) -> None:
 
 def test_a_failure_in_a_worker_is_reported_as_without_workers(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
-    result = run("-n", "2")
+    result = run("-n", "1")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -37,7 +37,7 @@ def test_a_failure_in_a_worker_is_reported_as_without_workers(run: Run) -> None:
 
 def test_unused_snapshots_are_reported_and_removed_once(run: Run) -> None:
     run.write({"a.eval.yaml": TWO})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": HELLO})
     result = run("-n", "2")
     assert result.ret == 1
@@ -48,7 +48,7 @@ def test_unused_snapshots_are_reported_and_removed_once(run: Run) -> None:
 
 def test_a_file_that_fails_to_load_in_the_workers_keeps_its_snapshots(run: Run) -> None:
     run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": "evalcases: ["})
     run("-n", "2", "--snapshot-update", "--continue-on-collection-errors")
     assert run.snapshots() == [*ALL, "__snapshots__/test_b.ambr"]
@@ -56,7 +56,7 @@ def test_a_file_that_fails_to_load_in_the_workers_keeps_its_snapshots(run: Run) 
 
 def test_a_run_of_some_cases_keeps_all_snapshots(run: Run) -> None:
     run.write({"a.eval.yaml": TWO})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": HELLO + "  - id: third\n    input_messages: [{role: user, content: x}]\n"})
     run.update("-n", "2", "-k", "hello")
     assert eval_snapshots(run) == ALL
