@@ -313,8 +313,15 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=["LF", "CRLF"])
-@pytest.mark.parametrize("kinds", [*([kind] for kind in KINDS), ["an answer of several", "JSON"]], ids=", then ".join)
+@pytest.mark.parametrize(
+    ("kinds", "line_break"),
+    [
+        *([[kind], "\n"] for kind in KINDS),
+        (["an answer of several", "JSON"], "\n"),
+        (["an answer of several", "JSON"], "\r\n"),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, str) else ", then ".join(value),
+)
 def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
     path: Path, kinds: list[str], line_break: str
 ) -> None:
