@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections import Counter
 from contextlib import suppress
@@ -334,8 +335,8 @@ def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
         (each.request, each.reply, each.response) for each in exchanges
     ]
     counts = Counter[int]()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
+    for length in reversed(range(len(whole))):
+        os.truncate(path, length)
         try:
             loaded = load_recording(path, path.parent)
         except ReplayError as error:
