@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -132,6 +133,13 @@ def client_rows() -> list[list[str]]:
 
 
 # --- the example project
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imported_sdks() -> None:
+    """Imports the SDKs of the examples: pytester drops after each run in this process what that run imported first."""
+    for name in ("anthropic", "openai"):
+        import_module(name)
 
 
 @pytest.fixture
