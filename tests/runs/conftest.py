@@ -22,7 +22,7 @@ evalcases:
 """
 
 
-# What updates have written in this process, by the files and the options that they found.
+# The files that updates have left in this process, by the files and the options that they found.
 _written: dict[object, dict[str, bytes]] = {}
 
 
@@ -75,8 +75,10 @@ class Run:
         key = arguments, frozenset(files.items())
         if key not in _written:
             self.update(*arguments)
-            _written[key] = dict(self._files().items() - files.items())
-        for name, content in _written[key].items():
+            _written[key] = self._files()
+        for name in files.keys() - _written[key].keys():
+            (self.path / name).unlink(missing_ok=True)
+        for name, content in _written[key].items() - files.items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
