@@ -39,8 +39,7 @@ CHANGED = RULES.replace("14 days", "30 days")
 def shop(run: Run) -> Run:
     """A project whose cases and test send a guideline that has changed."""
     run.write({"a.eval.yaml": EVALS, "test_own.py": OWN, "rules.md": RULES})
-    run.update()
-    run.write({"rules.md": CHANGED})
+    run.with_snapshots().write({"rules.md": CHANGED})
     return run
 
 
@@ -112,7 +111,7 @@ def test_no_option_hides_a_change(shop: Run, arguments: list[str]) -> None:
 @pytest.mark.parametrize(("style", "is_listed"), [("no", True), ("line", True), ("short", False)])
 def test_a_single_case_is_listed_where_its_failure_is_not_shown(run: Run, style: str, is_listed: bool) -> None:
     run.write({"a.eval.yaml": HELLO})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")})
     output = run(f"--tb={style}").stdout.str()
     assert ("1 distinct change in 1 snapshot" in output) is is_listed
@@ -237,8 +236,7 @@ def test_it(eval_api, eval_snapshot, number):
 )
 def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run, arguments: list[str]) -> None:
     run.write({"test_it.py": MANY})
-    run.update()
-    run.write({"test_it.py": MANY.replace("14 days", "30 days")})
+    run.with_snapshots().write({"test_it.py": MANY.replace("14 days", "30 days")})
     result = run("--junitxml=junit.xml", *arguments)
     result.assert_outcomes(failed=6)
     first, *others = "\n".join(section(result, "FAILURES", ("====",))).split(" test_it[")[1:]
