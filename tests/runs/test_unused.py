@@ -167,7 +167,7 @@ def test_nor_does_it_with_any_option_alone_or_advise_it(run_with_snapshots: Run,
 
 @pytest.mark.parametrize("files", KINDS_OF_TYPOS)
 def test_nor_does_it_with_workers(run_with_snapshots: Run, files: dict[str, str]) -> None:
-    assert_nothing_is_unused(run_with_snapshots, files, ("-n", "2", *REMOVE))
+    assert_nothing_is_unused(run_with_snapshots, files, ("-n", "1", *REMOVE))
 
 
 def assert_nothing_is_unused(run_with_snapshots: Run, files: dict[str, str], *runs: tuple[str, ...]) -> None:
