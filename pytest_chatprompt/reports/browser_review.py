@@ -27,6 +27,8 @@ from pytest_chatprompt.wording import count, first_lines
 _ADDRESS: Final = "127.0.0.1"
 # A browser opens connections ahead, and sends nothing on some of them.
 _IDLE_SECONDS: Final = 30
+# So much later than the last decision the run ends, at most.
+_POLL_SECONDS: Final = 0.05
 _SHOWN_PROBLEMS: Final = 20
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -53,7 +55,7 @@ def review_in_browser(acceptance: Acceptance, config: pytest.Config) -> None:
         write_lines(reporter, ("", f"Review at {server.url} (Ctrl-C ends it)"))
         reporter.flush()
         with suppress(KeyboardInterrupt):
-            server.serve_forever()
+            server.serve_forever(_POLL_SECONDS)
         # What is being written comes first, and no decision is taken any more.
         server.turn.acquire()
 
