@@ -63,7 +63,7 @@ lock-clients:  ## pin the newest versions of these clients
 	done
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_layout.py tests/snapshots/test_files.py tests/capture/secrets/test_redaction.py $(ARGS)
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_layout.py tests/snapshots/test_files.py tests/snapshots/test_accept_change.py tests/capture/secrets/test_redaction.py $(ARGS)
 
 soak: $(READY)  ## the long forms of tests: many kills, many requests
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)

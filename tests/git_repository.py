@@ -33,6 +33,6 @@ def git(monkeypatch: pytest.MonkeyPatch) -> Git:
 
 def commit_all(git: Git, folder: Path) -> None:
     """Make a folder a repository, if it is none yet, and commit all that is in it to the branch `main`."""
-    git("-C", str(folder), "init", "--quiet", "--initial-branch=main")
+    git("-C", str(folder), "init", "--quiet", "--initial-branch=main", "--template=")
     git("-C", str(folder), "add", "--all")
     git("-C", str(folder), "commit", "--quiet", "--message=all")

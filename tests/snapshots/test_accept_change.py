@@ -43,7 +43,7 @@ def contents(stored: Any, sent: Any) -> list[Content]:
     return [change.content for change in compare_snapshots(dump(stored), dump(sent)).changes]
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples // 4)
 @given(SNAPSHOTS, SNAPSHOTS, st.randoms(use_true_random=False))
 def test_all_changes_one_after_the_other_give_what_is_sent(stored: Any, sent: Any, random: Any) -> None:
     for _ in range(50):
@@ -69,7 +69,7 @@ REQUESTS = st.fixed_dictionaries(
 WITHOUT_REPEATED_ITEMS = st.fixed_dictionaries({"request": REQUESTS}).flatmap(with_keys_in_any_order)
 
 
-@settings(max_examples=100)
+@settings(max_examples=settings().max_examples // 3)
 @given(WITHOUT_REPEATED_ITEMS, WITHOUT_REPEATED_ITEMS, st.randoms(use_true_random=False))
 def test_each_change_stays_as_it_is_until_it_is_accepted(stored: Any, sent: Any, random: Any) -> None:
     left = set(contents(stored, sent))
@@ -81,7 +81,7 @@ def test_each_change_stays_as_it_is_until_it_is_accepted(stored: Any, sent: Any,
     assert dump(stored) == dump(sent)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples // 4)
 @given(SNAPSHOTS, SNAPSHOTS, st.randoms(use_true_random=False))
 def test_the_other_changes_stay(stored: Any, sent: Any, random: Any) -> None:
     before = contents(stored, sent)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from traceback import walk_stack
 from typing import Any
 
 import httpx
-import psutil
 
 from pytest_chatprompt.capture.clients.seams import SEAMS
 
@@ -63,9 +65,16 @@ def patched_methods() -> list[str]:
     ]
 
 
-def connections() -> list[Any]:
-    """The sockets of this process that have an address."""
-    return sorted(psutil.Process().net_connections("inet"))
+def sockets() -> set[int]:
+    """The inodes of the sockets of this process; psutil would read the connections of the whole machine."""
+    found = set()
+    for descriptor in Path("/dev/fd").iterdir():
+        # The one that lists them is closed by now.
+        with suppress(OSError):
+            status = os.fstat(int(descriptor.name))
+            if stat.S_ISSOCK(status.st_mode):
+                found.add(status.st_ino)
+    return found
 
 
 @contextmanager
@@ -84,4 +93,4 @@ def nothing_is_left() -> Iterator[None]:
 def _resources() -> tuple[Any, ...]:
     ours = [finder for finder in sys.meta_path if type(finder).__module__.startswith("pytest_chatprompt")]
     threads = {thread for thread in threading.enumerate() if not thread.name.startswith(_POOL_THREADS)}
-    return threads, connections(), ours
+    return threads, sockets(), ours

@@ -104,7 +104,7 @@ def test_json_lines_are_split_at_line_feeds_only() -> None:
     assert [LINES.write(event) for event in events][:2] == [b'{"a":1}\n', b"[2]\n"]
 
 
-@given(st.lists(JSON))
+@given(st.lists(JSON, max_size=3))
 def test_json_lines_mean_the_same_when_they_are_written_again(events: list[Any]) -> None:
     assert LINES.read(b"".join(map(LINES.write, events))) == events
 
