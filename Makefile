@@ -16,6 +16,10 @@ BROWSER := .venv-browser
 # One more than the cores of CI: for a quarter of their time tests wait for servers, processes and workers of their own.
 WORKERS ?= 3
 
+# Where tests write some 50,000 small files: in memory, if there is enough of it and programs may be started there.
+IN_MEMORY = [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 1000000 ] && ! grep -q ' /dev/shm .*noexec' /proc/mounts
+test coverage soak: export TMPDIR ?= $(shell { $(IN_MEMORY); } 2>/dev/null && echo /dev/shm)
+
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -261,7 +261,7 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse="COVERAGE_PROCESS_CONFIG" in os.environ)
 def unmeasured_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures the coverage of processes only in tests with the mark `measures_processes`: it doubles their time."""
     if request.node.get_closest_marker("measures_processes") is None:

@@ -42,7 +42,7 @@ from pytest_chatprompt.cases.request_options import (
     RequestSettings,
 )
 from pytest_chatprompt.cases.rows import READERS, RESERVED_NAMES
-from pytest_chatprompt.grading.parsing import CHECKS
+from pytest_chatprompt.grading.table import CHECKS
 from pytest_chatprompt.options import SCHEMA_NAME
 
 SCHEMA_FILE: Final = Path(pytest_chatprompt.__file__).with_name(SCHEMA_NAME)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -40,7 +41,7 @@ from pytest_chatprompt.cases.rows import READERS
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.grading.judge import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
-from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
+from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
@@ -132,6 +133,13 @@ def client_rows() -> list[list[str]]:
 
 
 # --- the example project
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imported_sdks() -> None:
+    """Imports the SDKs of the examples: pytester drops after each run in this process what that run imported first."""
+    for name in ("anthropic", "openai"):
+        import_module(name)
 
 
 @pytest.fixture

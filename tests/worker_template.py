@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -48,7 +49,13 @@ def warm_up() -> None:
         importlib.import_module(module.name)
     for name in ("genai_prices.data", "encodings.idna"):
         importlib.import_module(name)
+    # The environments of `make test-clients` do not have all of these.
+    for name in ("mcp", "openai"):
+        with suppress(ImportError):
+            importlib.import_module(name)
 
+    # What shows a traceback asks this, which looks at the files of all modules when it is asked first.
+    inspect.getmodule(warm_up.__code__)
     gc.collect()
     # A collection in a worker would copy the pages of all of this.
     gc.freeze()

@@ -118,7 +118,7 @@ def read_mcp_server(  # noqa: PLR0913 - how a server is reached
     return _run(name, lambda: _read(server, timeout_seconds), timeout_seconds)
 
 
-def function_tools(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tools_of_listing(listing: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Convert the tools that a server shows to those of an eval file."""
     keys = {"name": "name", "description": "description", "inputSchema": "parameters"}
     tools = ({keys[key]: value for key, value in tool.items() if key in keys} for tool in listing["tools"])

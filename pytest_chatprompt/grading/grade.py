@@ -14,7 +14,7 @@ from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import SentData, Verdict, cut, describe_check, verdict_sentence
 from pytest_chatprompt.grading.judge import JudgeVote, LlmRubric, count_votes
-from pytest_chatprompt.grading.parsing import CaseCheck, find_node
+from pytest_chatprompt.grading.table import CaseCheck, find_node
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.wording import count
 

@@ -104,7 +104,7 @@ def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> Ch
     arguments = {key: thaw(value) for key, value in check.written.arguments.items() if key != "of"}
     position: dict[str, Any] = {}
     if with_place or not graded.passed:
-        from pytest_chatprompt.grading.parsing import find_node  # noqa: PLC0415
+        from pytest_chatprompt.grading.table import find_node  # noqa: PLC0415
 
         line, column = find_node(check.written, case).position
         position = {"path": case.origin.shown_path, "line": line, "column": column}

@@ -17,7 +17,7 @@ from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarni
 from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
 from pytest_chatprompt.grading.judge import JudgePrompt, JudgeVote, LlmRubric, PromptFile
-from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
+from pytest_chatprompt.grading.table import CaseCheck, parse_checks
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem, notes_of

@@ -77,7 +77,7 @@ def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> A
     from pydantic import ValidationError  # noqa: PLC0415 - few cases have such tools
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
-    from pytest_chatprompt.capture.mcp_server import function_tools  # noqa: PLC0415
+    from pytest_chatprompt.capture.mcp_server import tools_of_listing  # noqa: PLC0415
     from pytest_chatprompt.cases.request_options import read_tools  # noqa: PLC0415
     from pytest_chatprompt.runs.named_providers import existing_names  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ def _tools_named(request: pytest.FixtureRequest, case: EvalCase, name: str) -> A
         problem = f"there is no fixture {fixture_name}; {hint}"
         raise EvalFileError([case_diagnostic(case, problem, "tools")]) from None
     try:
-        return read_tools(function_tools(value) if isinstance(value, Mapping) and "tools" in value else value)
+        return read_tools(tools_of_listing(value) if isinstance(value, Mapping) and "tools" in value else value)
     except PydanticCustomError as error:
         problem = str(error)
     except ValidationError as error:

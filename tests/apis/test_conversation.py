@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, note, settings, strategies as st
 
 from pytest_chatprompt.apis.anthropic import AnthropicProvider
 from pytest_chatprompt.apis.azure import AzureProvider
@@ -42,8 +42,6 @@ PATHS = {
     "ollama-generate": "/api/generate",
     "cohere": "/v2/chat",
 }
-# Of what is tried for every API, a third as many as elsewhere.
-EXAMPLES = max(settings().max_examples // 3, 1)
 every_api = pytest.mark.parametrize("name", API_NAMES)
 CASE = """
 input_messages:
@@ -178,18 +176,18 @@ TOP = st.fixed_dictionaries(
 BODIES = JSON | TOP
 
 
-@every_api
-@settings(max_examples=EXAMPLES)
-@given(body=BODIES)
-def test_any_body_is_a_conversation_and_gets_a_reply(name: str, body: Any) -> None:
-    conversation = get_api(name).read_conversation(body)
-    assert isinstance(conversation.as_transcript(), str)
-    hash(conversation)
-    response = get_api(name).answer(
-        httpx.Request("POST", f"https://a.example{PATHS[name]}", content=json.dumps(body).encode())
-    )
-    assert response.status_code == 200
-    assert b"".join(response.stream)  # type: ignore[arg-type]
+@settings(max_examples=settings().max_examples // 2)
+@given(BODIES)
+def test_any_body_is_a_conversation_and_gets_a_reply(body: Any) -> None:
+    content = json.dumps(body).encode()
+    for name in API_NAMES:
+        note(name)
+        conversation = get_api(name).read_conversation(body)
+        assert isinstance(conversation.as_transcript(), str)
+        hash(conversation)
+        response = get_api(name).answer(httpx.Request("POST", f"https://a.example{PATHS[name]}", content=content))
+        assert response.status_code == 200
+        assert b"".join(response.stream)  # type: ignore[arg-type]
 
 
 @every_api
@@ -200,7 +198,7 @@ def test_what_is_no_json_gets_a_reply(name: str, content: bytes) -> None:
 
 
 @every_api
-def test_ten_thousand_turns_are_read(name: str) -> None:
+def test_thousands_of_turns_are_read(name: str) -> None:
     message = {"role": "user", "content": [{"text": "a", "type": "text"}], "parts": [{"text": "a"}]}
-    body = {"messages": [message] * 10_000, "contents": [message] * 10_000, "input": [message] * 10_000, "prompt": "a"}
+    body = {"messages": [message] * 3000, "contents": [message] * 3000, "input": [message] * 3000, "prompt": "a"}
     assert get_api(name).read_conversation(body).as_transcript().count("a") >= 1

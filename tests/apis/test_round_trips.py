@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,23 +35,22 @@ from tests.apis.built_in import chat_providers, preflight_of
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
-# For each API, so a fourth as many as elsewhere.
-EXAMPLES = max(settings().max_examples // 4, 1)
+# So many for each API.
+some_examples = pytest.mark.parametrize("examples", [10, pytest.param(50, marks=pytest.mark.soak)])
 
 # Half a character is in no request and no reply; what is around a text stays.
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
-NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=5,
-)
+NAMES = st.text("abcxyz_", max_size=9).map("a".__add__)
+VALUES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS
+LISTS = st.lists(VALUES, max_size=3)
+JSON = VALUES | LISTS | st.dictionaries(TEXTS, VALUES | LISTS, max_size=2)
 SCHEMAS = st.sampled_from([{"type": "object"}, {"type": "object", "properties": {"a": {"type": "string"}}}])
 ARGUMENTS = st.dictionaries(TEXTS, JSON, max_size=3)
 BYTES = {"image": samples.PNG, "document": samples.PDF, "audio": samples.MP3}
 TYPES = {"image": "image/png", "document": "application/pdf", "audio": "audio/mpeg"}
 
 
+@cache
 def media(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Media]:
     """The media that an API takes in the messages of a role."""
     possible = []
@@ -78,6 +77,7 @@ def raw_text(provider: type[ChatProvider], text: str) -> RawContent:
     return RawContent({provider.name: block, "another": {}})
 
 
+@cache
 def others(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
     """Parts that are not plain text: media, with what an author may say of them, marked texts, what is raw."""
     parts = media(provider, role)
@@ -89,6 +89,7 @@ def others(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
     return parts | raw
 
 
+@cache
 def contents(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
     """A text, or texts around another part."""
     taken = others(provider, role)
@@ -98,6 +99,7 @@ def contents(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
     return TEXTS | st.tuples(around, taken, around).map(lambda each: (*each[0], each[1], *each[2]))
 
 
+@cache
 def results(provider: type[ChatProvider]) -> st.SearchStrategy[Any]:
     """The contents of tool messages."""
     return st.just("") | contents(provider, "tool") | ARGUMENTS.map(lambda data: (JSONResult(data),))
@@ -187,17 +189,18 @@ def _medium(each: SentMedia) -> tuple[str, object]:
     return each.kind, each.source if each.size is None else each.size
 
 
+@some_examples
 @every_provider
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
-    provider: Any, data: st.DataObject
-) -> None:
-    prompt = data.draw(prompts(provider))
-    with use_context(OFFLINE):
-        preview = provider().prepare(ProviderRequest(chat_prompt=prompt))
-    conversation = get_api(provider.offline_api).read_conversation(preview.body)
-    assert read(conversation) == said(prompt)
+def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(provider: Any, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(prompts(provider))
+    def check(prompt: ChatPrompt) -> None:
+        with use_context(OFFLINE):
+            preview = provider().prepare(ProviderRequest(chat_prompt=prompt))
+        conversation = get_api(provider.offline_api).read_conversation(preview.body)
+        assert read(conversation) == said(prompt)
+
+    check()
 
 
 TOOLS = st.lists(
@@ -207,24 +210,26 @@ TOOLS = st.lists(
 CHOICES = st.sampled_from([None, "auto", "required", {"type": "function", "name": "other"}])
 
 
+@some_examples
 @every_provider
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, data: st.DataObject) -> None:
-    prompt = list(data.draw(prompts(provider)))
-    # What APIs refuse: the user speaks in place of a result.
-    for position in data.draw(st.sets(st.integers(1, len(prompt) - 1), max_size=2)):
-        if prompt[position].role == "tool":
-            prompt[position] = ChatMessage("user", "again")
-    prompt = [replace(message, number=number) for number, message in enumerate(prompt, start=1)]
-    tools, choice = tuple(data.draw(TOOLS)), data.draw(CHOICES)
-    request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
-    with use_context(OFFLINE):
-        findings = preflight_of(provider(), request)
-        api = get_api(provider.offline_api)
-        assert isinstance(api, ChatAPI)
-        found_in_body = preflight_body(provider(), provider().prepare(request).body, api)
-    assert found_in_body == findings
+def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(prompts(provider), st.sets(st.integers(2, 15), max_size=2), TOOLS, CHOICES)
+    def check(prompt: ChatPrompt, refused: set[int], tools: list[dict[str, Any]], choice: Any) -> None:
+        # What APIs refuse: the user speaks in place of a result.
+        messages = [
+            replace(ChatMessage("user", "again") if number in refused and each.role == "tool" else each, number=number)
+            for number, each in enumerate(prompt, start=1)
+        ]
+        request = ProviderRequest(chat_prompt=tuple(messages), tools=tuple(tools), tool_choice=choice)
+        with use_context(OFFLINE):
+            findings = preflight_of(provider(), request)
+            api = get_api(provider.offline_api)
+            assert isinstance(api, ChatAPI)
+            found_in_body = preflight_body(provider(), provider().prepare(request).body, api)
+        assert found_in_body == findings
+
+    check()
 
 
 CALLS = st.lists(st.fixed_dictionaries({"name": NAMES, "arguments": ARGUMENTS, "id": NAMES}), min_size=1, max_size=2)
@@ -253,21 +258,28 @@ def wanted(reply: Reply) -> Mapping[str, Any]:
     return {"text": reply.text or "", "calls": calls, "usage": (usage["input_tokens"], usage["output_tokens"])}
 
 
+@some_examples
 @every_provider
-@settings(max_examples=EXAMPLES)
-@given(reply=replies())
-def test_a_reply_is_read_back_as_what_was_queued_whole_and_streamed(provider: Any, reply: Reply) -> None:
+def test_a_reply_is_read_back_as_what_was_queued_whole_and_streamed(provider: Any, examples: int) -> None:
     api = get_api(provider.offline_api)
-    with use_context(OFFLINE._replace(replay=lambda request, _: api.answer(request, reply))):
-        response = provider().send(ProviderRequest(question="Hello"))
-    assert answered(response) == wanted(reply)
-    is_withheld = reply.finish_reason == "content_filter"
-    assert bool(response.blocked) is is_withheld
-    with use_context(OFFLINE):
-        preview = provider().prepare(ProviderRequest(question="Hello"))
-    streamed = provider().read_reply(stream_of(provider.offline_api, urlsplit(preview.url).path, preview.body, reply))
-    assert answered(streamed) == answered(response)
-    assert (streamed.finish_reason, streamed.blocked) == (response.finish_reason, response.blocked)
+
+    @settings(max_examples=examples)
+    @given(replies())
+    def check(reply: Reply) -> None:
+        with use_context(OFFLINE._replace(replay=lambda request, _: api.answer(request, reply))):
+            response = provider().send(ProviderRequest(question="Hello"))
+        assert answered(response) == wanted(reply)
+        is_withheld = reply.finish_reason == "content_filter"
+        assert bool(response.blocked) is is_withheld
+        with use_context(OFFLINE):
+            preview = provider().prepare(ProviderRequest(question="Hello"))
+        streamed = provider().read_reply(
+            stream_of(provider.offline_api, urlsplit(preview.url).path, preview.body, reply)
+        )
+        assert answered(streamed) == answered(response)
+        assert (streamed.finish_reason, streamed.blocked) == (response.finish_reason, response.blocked)
+
+    check()
 
 
 @every_provider

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
 
 from pytest_chatprompt import (
     ChatProvider,
@@ -23,10 +23,10 @@ from pytest_chatprompt.capture.captured_request import captured_request
 from pytest_chatprompt.cases.case import case_in_test
 from pytest_chatprompt.cases.origin import CaseTest
 from pytest_chatprompt.prompt.attachments import FileReader
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, content_parts
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, content_parts
 from pytest_chatprompt.providers.context import use_context
 from tests.apis.built_in import chat_providers, preflight_of
-from tests.apis.test_round_trips import CHOICES, EXAMPLES, OFFLINE, TOOLS, prompts
+from tests.apis.test_round_trips import CHOICES, OFFLINE, TOOLS, prompts, some_examples
 from tests.media import PNG, in_base64
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
@@ -52,32 +52,35 @@ def told_by_shape(folder: Path, body: Any) -> str:
         return str(error) if "say for which, such as" in str(error) else ""
 
 
+@some_examples
 @every_provider
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
 def test_a_body_is_sent_again_as_it_is_and_what_others_do_not_get_is_told(
-    provider: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    provider: Any, examples: int, tmp_path: Path
 ) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    prompt, tools = data.draw(prompts(provider)), tuple(data.draw(TOOLS))
-    choice = data.draw(CHOICES) if tools else None
-    with use_context(OFFLINE):
+    others = [other for other in chat_providers() if other.offline_api != provider.offline_api]
+
+    @settings(max_examples=examples)
+    @given(prompts(provider), TOOLS, CHOICES)
+    def check(prompt: ChatPrompt, tools: list[dict[str, Any]], choice: Any) -> None:
         written = provider(temperature=0.5).prepare(
-            ProviderRequest(chat_prompt=prompt, tools=tools, tool_choice=choice, metadata={"systemPrompt": ""})
+            ProviderRequest(
+                chat_prompt=prompt,
+                tools=tuple(tools),
+                tool_choice=choice if tools else None,
+                metadata={"systemPrompt": ""},
+            )
         )
-        request = read(folder, written.body, api=api_of(provider))
+        request = read(tmp_path, written.body, api=api_of(provider))
         if provider.name != "mistral":
             # That has OpenAI's shape.
-            told = told_by_shape(folder, written.body)
+            told = told_by_shape(tmp_path, written.body)
             assert told == api_of(provider) or f" {api_of(provider)} " in told
         again = provider().prepare(request)
         assert (again.content, again.adjustments) == (written.content, ())
-        for other in chat_providers():
-            if other.offline_api == provider.offline_api:
-                continue
-            if not _said(tuple(each for each in prompt if each.role != "system")):
-                # Without its media nobody but the system may say anything, which is an error about them.
-                continue
+        if not _said(tuple(each for each in prompt if each.role not in ("system", "developer"))):
+            # Without its media nobody but the system may say anything, which is an error about them.
+            return
+        for other in others:
             sent = other().prepare(request)
             said = _all_text(sent.body)
             told = "\n".join(sent.adjustments)
@@ -85,6 +88,9 @@ def test_a_body_is_sent_again_as_it_is_and_what_others_do_not_get_is_told(
                 assert text in said or json.dumps(text, ensure_ascii=False)[1:-1][:30] in told
             for tool in tools:
                 assert str(tool["name"]) in said or "tool" in told
+
+    with use_context(OFFLINE):
+        check()
 
 
 def _said(prompt: tuple[ChatMessage, ...]) -> list[str]:

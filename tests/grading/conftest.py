@@ -17,7 +17,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.cases.origin import Origin, YamlSource
 from pytest_chatprompt.grading.grade import GradedCheck, grade
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.table import parse_checks
 
 SOURCE = YamlSource("evalcases:\n  - id: a\n")
 

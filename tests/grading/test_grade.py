@@ -12,7 +12,7 @@ import pytest
 from pytest_chatprompt import EvalCheck, ProviderResponse, SentData
 from pytest_chatprompt.grading.check import Check, Verdict, describe_check
 from pytest_chatprompt.grading.grade import GradedCheck, RequiredPasses, describe_failures, grade
-from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
+from pytest_chatprompt.grading.table import CaseCheck, parse_checks
 from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import calling, case_with

@@ -25,7 +25,7 @@ from pytest_chatprompt.grading.judge import (
     quoted,
     read_vote,
 )
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.table import parse_checks
 from pytest_chatprompt.prompt.request import ProviderRequest
 from tests.conftest import Project
 from tests.grading.conftest import case_with

@@ -12,7 +12,6 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt.__main__ import main
 from pytest_chatprompt.errors import CaptureWarning, EvalFileWarning, PayloadWarning, ProviderError
-from tests.forked_pytest import RunApart
 
 HOSTILE = (
     "\n::error file=x::pwned \x1b[2J\x1b]0;title\x07\n \t::set-output name=a::b\n##vso[task.setvariable variable=a]b\n"
@@ -96,8 +95,7 @@ def hostile_lines(text: str) -> list[str]:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    for name in ("a", "::error::b\x1b[2J", "##[error]c"):
-        (pytester.path / f"{name}.eval.yaml").write_text(EVAL_FILE, encoding="utf-8")
+    (pytester.path / "::error::a\x1b[2J##[error]b.eval.yaml").write_text(EVAL_FILE, encoding="utf-8")
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_it=TESTS)
     return pytester
@@ -114,30 +112,29 @@ OPTIONS = (
 )
 
 
-def test_nothing_hostile_is_printed(project: pytest.Pytester, run_apart: RunApart, subtests: pytest.Subtests) -> None:
-    first = run_apart("--snapshot-update", "--color=no")
-    assert hostile_lines(first.stdout.str()) == []
+def test_nothing_hostile_is_printed(
+    project: pytest.Pytester, capfd: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    def printed(*options: str) -> str:
+        project.runpytest_inprocess("--color=no", *options)
+        return "".join(capfd.readouterr())
+
+    assert hostile_lines(printed("--snapshot-update")) == []
     # So that what is sent differs, and what is stored is hostile and cannot be read.
     for path in project.path.rglob("__snapshots__/**/*.yaml"):
         path.write_text(path.read_text().replace("- role", "- rule") + HOSTILE, encoding="utf-8")
     for options in OPTIONS:
         with subtests.test(" ".join(options)):
-            printed = run_apart("--color=no", *options).stdout.str()
-            assert hostile_lines(printed) == []
+            text = printed(*options)
+            assert hostile_lines(text) == []
             # It is shown, escaped.
-            assert "##\\vso[task" in printed
-            assert "\\x1b[2J" in printed
+            assert "##\\vso[task" in text
+            assert "\\x1b[2J" in text
 
 
-def test_the_commands_print_nothing_hostile(
-    project: pytest.Pytester,
-    run_apart: RunApart,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(project.path)
+def test_the_commands_print_nothing_hostile(project: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:
     for name, options in (("one", ()), ("two", ("--chatprompt-live",))):
-        run_apart("--snapshot-update", f"--chatprompt-report={name}.json", *options)
+        project.runpytest_inprocess("--snapshot-update", f"--chatprompt-report={name}.json", *options)
     capsys.readouterr()
     main(["compare", "one.json", "two.json"])
     main(["compare", "one.json", f"gone{HOSTILE}.json"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+from jsonschema import Draft202012Validator
 
 from pytest_chatprompt.results import records
 
@@ -21,6 +24,12 @@ def report_schema() -> dict[str, Any]:
     # A run is written whole, a result without what is not set.
     schema["required"] = list(schema["properties"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+@cache
+def report_validator() -> Draft202012Validator:
+    """What says whether data is such a file."""
+    return Draft202012Validator(report_schema())
 
 
 def write_schema(file: Path = SCHEMA_FILE) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pytest_chatprompt import FileReader, ProviderResponse, SentData
 from pytest_chatprompt.grading.check import verdict_word
 from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.table import parse_checks
 from pytest_chatprompt.results.records import (
     CaseResult,
     ChangeCost,
@@ -31,7 +31,7 @@ from pytest_chatprompt.results.records import (
 )
 from pytest_chatprompt.snapshots.diff import compare_snapshots
 from tests.conftest import Project
-from tests.results.report_schema import SCHEMA_FILE, report_schema, write_schema
+from tests.results.report_schema import SCHEMA_FILE, report_schema, report_validator, write_schema
 
 
 def test_a_result_is_the_same_after_its_way_as_json() -> None:
@@ -203,7 +203,7 @@ def test_the_file_is_what_the_models_say(tmp_path: Path) -> None:
 def test_a_report_fits_it_and_is_read_back(run: RunResults) -> None:
     data = json.loads(json.dumps(run.as_data()))
     jsonschema.Draft202012Validator.check_schema(report_schema())
-    jsonschema.validate(data, report_schema(), jsonschema.Draft202012Validator)
+    report_validator().validate(data)
     assert RunResults.model_validate(data) == run
     assert next(iter(data)) == "version"
 
@@ -212,7 +212,7 @@ def test_a_report_fits_it_and_is_read_back(run: RunResults) -> None:
 def test_what_is_no_report_does_not_fit_and_is_not_read(change: dict[str, Any]) -> None:
     data = {**RunResults().as_data(), **change}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, report_schema())
+        report_validator().validate(data)
     with pytest.raises(ValueError, match="validation error"):
         RunResults.model_validate(data)
 

@@ -23,10 +23,10 @@ evalcases:
 """
 
 
-# What updates have written in this process, by the files and the options that they found. Each test has a server of its
-# own, whose port comes into no snapshot.
+# What updates have written and removed in this process, by the files and the options that they found. Each test has a
+# server of its own, whose port comes into no snapshot.
 _PORT = re.compile(rb"127\.0\.0\.1:\d+")
-_written: dict[object, dict[str, bytes]] = {}
+_updates: dict[object, tuple[dict[str, bytes], set[str]]] = {}
 
 
 class Run:
@@ -76,13 +76,16 @@ class Run:
         """
         files = self._files()
         key = arguments, frozenset((name, _PORT.sub(b"", content)) for name, content in files.items())
-        if key not in _written:
+        if key not in _updates:
             self.update(*arguments)
-            _written[key] = dict(self._files().items() - files.items())
-            assert not any(map(_PORT.search, _written[key].values())), (
-                "call update(): the port of this test was written"
-            )
-        for name, content in _written[key].items():
+            left = self._files()
+            written = dict(left.items() - files.items())
+            assert not any(map(_PORT.search, written.values())), "call update(): the port of this test was written"
+            _updates[key] = written, files.keys() - left.keys()
+        written, removed = _updates[key]
+        for name in removed:
+            (self.path / name).unlink(missing_ok=True)
+        for name, content in written.items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

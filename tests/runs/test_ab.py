@@ -43,9 +43,12 @@ def changed(run: Run, server: Server, git: Git) -> MakeRun:
     def make(
         before: dict[str, str] = OLD, after: dict[str, str] = NEW, head: str = CHECKS, conftest: str = "", **files: str
     ) -> Run:
-        settings = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
-        run.write({"a.eval.yaml": file(before, head), "conftest.py": settings + conftest, **files})
-        run.update()
+        code = {"conftest.py": LIVE_CONFTEST.format(url="URL", settings="max_retries=0") + conftest, **files}
+        run.write({"a.eval.yaml": file(before, head)})
+        # No snapshot shows the server, which is another one in each test.
+        run.write({name: content.replace("URL", "http://127.0.0.1:1") for name, content in code.items()})
+        run.with_snapshots()
+        run.write({name: content.replace("URL", server.url) for name, content in code.items()})
         commit_all(git, run.path)
         run.write({"a.eval.yaml": file(after, head)})
         assert server.requests == []
@@ -175,14 +178,14 @@ def test_what_is_the_same_is_not_sent(changed: MakeRun, server: Server) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["provider: openai # a comment\n", "provider:   openai\n"])
-def test_a_snapshot_that_is_laid_out_otherwise_is_the_same(changed: MakeRun, git: Git, text: str) -> None:
-    run = changed(OLD, OLD)
-    (name,) = run.snapshots()
-    content = (run.path / name).read_text(encoding="utf-8").replace("provider: openai\n", text)
-    (run.path / name).write_text(content, encoding="utf-8")
+def test_a_snapshot_that_is_laid_out_otherwise_is_the_same(changed: MakeRun, git: Git) -> None:
+    contents = {"c0": "old", "c1": "old"}
+    run = changed(contents, contents)
+    for name, text in zip(run.snapshots(), ("provider: openai # a comment\n", "provider:   openai\n"), strict=True):
+        content = (run.path / name).read_text(encoding="utf-8")
+        run.write({name: content.replace("provider: openai\n", text)})
     commit_all(git, run.path)
-    run(*AB).assert_outcomes(skipped=1)
+    run(*AB).assert_outcomes(skipped=2)
 
 
 # --- what cannot be compared
@@ -304,12 +307,11 @@ OWN_HEAD = "provider: own\nchecks: [{type: equals, value: It is good}]"
 
 
 @pytest.fixture
-def by_own(changed: MakeRun, server: Server) -> MakeRun:
+def by_own(changed: MakeRun) -> MakeRun:
     """Makes a project whose cases are sent through a provider of its own."""
 
     def make(code: str, made: str = "send", head: str = OWN_HEAD, **more: Any) -> Run:
-        conftest = code.replace("URL", server.url) + OWN_FIXTURE.replace("MADE", made)
-        return changed(head=head, conftest=conftest, **more)
+        return changed(head=head, conftest=code + OWN_FIXTURE.replace("MADE", made), **more)
 
     return make
 
@@ -373,7 +375,7 @@ def test_of_several_requests_the_first_one_alone_is_sent_and_its_answer_is_grade
 
 
 def test_a_list_of_models_is_no_request_that_is_compared(by_own: MakeRun, server: Server) -> None:
-    code = SEVERAL.replace("    text = request", "    httpx.get('URL/v1/models')\n    text = request")
+    code = SEVERAL.replace("    text = request", f"    httpx.get('{server.url}/v1/models')\n    text = request")
     run = by_own(code, head="provider: own\nchecks: [{type: equals, value: good}]")
     assert shown(run(*AB))[1] == "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 5/5 (57 to 100 %)"
     assert Counter(server.last_contents) == {"old": 5, "new": 5}
@@ -432,16 +434,17 @@ def test_own(eval_api, eval_snapshot):
     assert eval_api.sent == eval_snapshot
 """
 
+JSON_TEXT = '.json()["choices"][0]["message"]["content"]'
+
 
 @pytest.fixture
 def by_code(changed: MakeRun, server: Server) -> MakeRun:
     """Makes a project with a test of its own code, which has changed since the branch `main`."""
 
     def make(code: str = OWN_TEST, after: Callable[[str], str] = lambda code: code.replace("old", "new")) -> Run:
-        then = code.replace("URL", server.url)
-        run = changed(**{"test_own.py": then})
+        run = changed(**{"test_own.py": code})
         (run.path / "a.eval.yaml").unlink()
-        run.write({"test_own.py": after(then)})
+        run.write({"test_own.py": after(code).replace("URL", server.url)})
         return run
 
     return make
@@ -501,13 +504,11 @@ def test_the_budget_holds_for_your_own_code(by_code: MakeRun, server: Server) ->
 def test_a_stream_that_your_own_code_asks_for_is_read_whole(by_code: MakeRun, server: Server) -> None:
     chunks = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("to be ", "or not")]
     events = b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"
-    run = by_code(
-        OWN_TEST.replace('"model": "m"', '"stream": True, "model": "m"').replace(
-            '.json()["choices"][0]["message"]["content"]', ".text"
-        )
-    )
+    code = OWN_TEST.replace('"model": "m"', '"stream": True, "model": "m"')
+    run = by_code(code.replace(JSON_TEXT, ".text"))
     server.script = of_text(
-        lambda _: Reply(events, headers={"content-type": "text/event-stream"}), lambda _: Reply({"error": "no"}, 503)
+        lambda _: Reply(events, headers={"content-type": "text/event-stream"}),
+        lambda _: Reply({"error": "no"}, 503, {"retry-after": "0"}),
     )
     result = run(*AB, "--chatprompt-repeat=1", "--chatprompt-report=report.json")
     assert Counter(server.last_contents) == {"old": 6, "new": 1}
@@ -519,55 +520,40 @@ def test_a_stream_that_your_own_code_asks_for_is_read_whole(by_code: MakeRun, se
     assert before["problem"].startswith("127.0.0.1 answered 503 Service Unavailable: no\n")
 
 
-@pytest.mark.parametrize(
-    ("then", "now", "reason"),
-    [
-        pytest.param("", "", "test_own.py:9: its request is as at main", id="the same"),
-        pytest.param(
-            "later",
-            "other",
-            "test_own.py:9: not compared: its first request is as at main, and only that is compared",
-            id="a later request",
-        ),
-        pytest.param(
-            "test_own",
-            "test_new",
-            "test_own.py:9: not compared: main has no snapshot of it",
-            id="a new test",
-        ),
-        pytest.param(
+def test_your_own_code_that_cannot_be_compared_is_named(by_code: MakeRun, server: Server) -> None:
+    # What stands in the test, now, and why it is not sent.
+    rows = [
+        ("", "", "its request is as at main"),
+        ("later", "other", "not compared: its first request is as at main, and only that is compared"),
+        ("test_2", "test_new", "not compared: main has no snapshot of it"),
+        (
             "'old'",
             "'new', '/v1/embeddings'",
-            "test_own.py:9: not compared: POST /v1/embeddings is of no API whose answers can be read",
-            id="no answers",
+            "not compared: POST /v1/embeddings is of no API whose answers can be read",
         ),
-        pytest.param(
+        (
             "eval_api.sent == eval_snapshot",
             "eval_api.sent == eval_snapshot(exclude=lambda prop, path: prop == 'model')",
-            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
-            id="parts",
+            "not compared: it does not compare all of a request that it sends with eval_snapshot",
         ),
-        pytest.param(
+        (
             "assert eval_api.sent == eval_snapshot",
             "assert eval_api.sent",
-            "test_own.py:9: not compared: it does not compare all of a request that it sends with eval_snapshot",
-            id="no snapshot",
+            "not compared: it does not compare all of a request that it sends with eval_snapshot",
         ),
-    ],
-)
-def test_your_own_code_that_cannot_be_compared_is_named(
-    by_code: MakeRun, server: Server, then: str, now: str, reason: str
-) -> None:
-    code = OWN_TEST.replace(""".json()["choices"][0]["message"]["content"]""", ".text[:0]")
-    run = by_code(code, lambda code: code.replace(then, now))
+    ]
+    head, _, function = OWN_TEST.replace(JSON_TEXT, ".text[:0]").rpartition("\ndef test_own")
+    functions = [f"\ndef test_{number}{function}" for number in range(len(rows))]
+    changed_functions = [code.replace(then, now) for code, (then, now, _) in zip(functions, rows, strict=True)]
+    run = by_code(head + "".join(functions), lambda _: head + "".join(changed_functions))
     result = run(*AB, "-rs")
-    result.assert_outcomes(skipped=1)
+    result.assert_outcomes(skipped=6)
     assert server.requests == []
-    result.stdout.fnmatch_lines([f"SKIPPED [[]1[]] {reason}"])
-    assert shown(result)[-1] in (
-        "nothing differs from main, so nothing was sent",
-        "no verdict: nothing could be compared",
-    )
+    assert [line for line in result.outlines if line.startswith("SKIPPED")] == [
+        f"SKIPPED [1] test_own.py:{9 + 4 * number}: {reason}" for number, (_, _, reason) in enumerate(rows)
+    ]
+    assert shown(result)[-1] == "no verdict: nothing could be compared"
+    assert shown(run(*AB, "-k", "test_0"))[-1] == "nothing differs from main, so nothing was sent"
 
 
 def test_a_request_with_a_placeholder_for_its_key_is_not_sent(by_code: MakeRun, server: Server) -> None:
@@ -599,10 +585,11 @@ def test_your_own_code_is_sent_to_no_other_model(by_code: MakeRun, server: Serve
     )
 
 
-@pytest.mark.parametrize("line", ["assert 1 == 2", "httpx.post('https://nobody.example/')"])
-def test_your_own_code_whose_test_fails_sends_nothing(by_code: MakeRun, server: Server, line: str) -> None:
-    run = by_code(after=lambda code: code.replace("old", "new") + f"    {line}\n")
-    run(*AB).assert_outcomes(failed=1)
+def test_your_own_code_whose_test_fails_sends_nothing(by_code: MakeRun, server: Server) -> None:
+    code = OWN_TEST + OWN_TEST.partition("\n\n")[2].replace("test_own", "test_too")
+    first, second = (f"    {line}\n" for line in ("assert 1 == 2", "httpx.post('https://nobody.example/')"))
+    changed_code = code.replace("old", "new").replace("== eval_snapshot\n", f"== eval_snapshot\n{first}", 1) + second
+    by_code(code, lambda _: changed_code)(*AB).assert_outcomes(failed=2)
     assert server.requests == []
 
 
@@ -631,7 +618,6 @@ def test_your_own_code_without_an_answer_is_an_error(by_code: MakeRun, server: S
         ([*AB, "--chatprompt-remove-unused"], "--chatprompt-ab writes no snapshots: remove --chatprompt-remove-unused"),
         ([*AB, "--chatprompt-accept=new"], "--chatprompt-ab writes no snapshots: remove --chatprompt-accept"),
         ([*AB, "--chatprompt-against=main"], "--chatprompt-against only compares: remove --chatprompt-live"),
-        ([LIVE, "--chatprompt-ab=no-such"], "--chatprompt-ab: git knows no revision 'no-such' in *"),
         ([LIVE, "--chatprompt-ab-fail-worse"], "--chatprompt-ab-fail-worse needs --chatprompt-ab REF"),
         ([LIVE, "--chatprompt-repeat=5..40"], "--chatprompt-repeat takes a range only with --chatprompt-ab"),
         (
@@ -641,17 +627,23 @@ def test_your_own_code_without_an_answer_is_an_error(by_code: MakeRun, server: S
         ([*AB, "--chatprompt-repeat=5.."], "--chatprompt-repeat must be a whole number from 1, but is ''"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(changed: MakeRun, arguments: list[str], message: str) -> None:
-    result = changed()(*arguments)
+def test_what_makes_no_sense_is_a_usage_error(run: Run, arguments: list[str], message: str) -> None:
+    result = run(*arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
 
 
-def test_outside_of_a_repository_there_is_nothing_to_compare_with(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_repository_or_the_revision_there_is_nothing_to_compare_with(
+    run: Run, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(run.path.parent))
     result = run(*AB)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab: * is not in a git repository"])
+    commit_all(git, run.path)
+    result = run(LIVE, "--chatprompt-ab=no-such")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab: git knows no revision 'no-such' in *"])
 
 
 # --- more where it is undecided
@@ -1055,7 +1047,7 @@ from pytest_chatprompt import AnthropicProvider
 
 @pytest.fixture(scope="session")
 def anthropic_provider():
-    return AnthropicProvider(base_url="{url}")
+    return AnthropicProvider(base_url="URL")
 """
 PROVIDER = (LIVE, "--chatprompt-ab", "provider=anthropic")
 
@@ -1071,7 +1063,7 @@ def by_provider(changed: MakeRun, server: Server, monkeypatch: pytest.MonkeyPatc
         return reply if "max_tokens" in body else BAD
 
     def make(head: str = CHECKS, conftest: str = "", **files: str) -> Run:
-        run = changed({"c0": "first"}, {"c0": "first"}, head, ANTHROPIC.format(url=server.url) + conftest, **files)
+        run = changed({"c0": "first"}, {"c0": "first"}, head, ANTHROPIC + conftest, **files)
         server.script = script
         return run
 
@@ -1162,10 +1154,10 @@ def test_a_provider_of_your_own_that_chooses_its_model_is_named(by_own: MakeRun,
 
 
 def test_another_server_that_gets_the_same_is_another_provider(by_provider: MakeRun, server: Server) -> None:
-    gateway = f"""
+    gateway = """
 @pytest.fixture(scope="session")
 def gateway_provider():
-    return OpenAIProvider(base_url="{server.url}/gateway", api_key="any", max_retries=0)
+    return OpenAIProvider(base_url="URL/gateway", api_key="any", max_retries=0)
 """
     run = by_provider(conftest=gateway)
     server.script, server.reply = None, GOOD

@@ -38,6 +38,8 @@ def test_own(eval_api, eval_snapshot):
 A, B = "Be kind.\nGoods return in 14 days.\nEnd.\n", "One.\nAnswer in one paragraph.\nTwo.\n"
 FILES = {"a.eval.yaml": EVALS, "test_own.py": OWN, "a.md": A, "b.md": B}
 CHANGED = {"a.md": A.replace("14", "30"), "b.md": B.replace("one paragraph", "a word")}
+# The ids of these two changes.
+FIRST, SECOND = "17a1", "d69e"
 
 
 @pytest.fixture
@@ -63,20 +65,18 @@ def ids(run: Run) -> list[str]:
 
 
 def accept_all(run: Run, *arguments: str) -> None:
-    """Accept each id of the run, then those that only a further run knows."""
-    for _ in range(3):
-        data = report(run, *arguments)
-        told = [*(change["id"] for change in data["changes"])]
-        states = [result["snapshot"]["state"] for result in data["results"] if result["snapshot"]]
-        told += ["new"] * ("new" in states) + ["unused"] * any(uses["unused"] for uses in data["snapshots"])
-        for change_id in told:
-            run(*arguments, "--chatprompt-accept", change_id)
+    """Accept all that the run tells."""
+    data = report(run, *arguments)
+    told = [*(change["id"] for change in data["changes"])]
+    states = [result["snapshot"]["state"] for result in data["results"] if result["snapshot"]]
+    told += ["new"] * ("new" in states) + ["unused"] * any(uses["unused"] for uses in data["snapshots"])
+    run(*arguments, *(f"--chatprompt-accept={change_id}" for change_id in told))
 
 
 def updated(run: Run) -> dict[str, bytes]:
     """The tree that `--snapshot-update` writes; the tree stays as it was."""
     before = tree(run)
-    run.update()
+    run.with_snapshots()
     after = tree(run)
     for name in after.keys() - before.keys():
         (run.path / name).unlink()
@@ -86,13 +86,12 @@ def updated(run: Run) -> dict[str, bytes]:
     return after
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("order", "workers"), [(1, []), (-1, ["-n", "2"])], ids=["alone", "workers"])
 def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_writes(
     shop: Run, order: int, workers: list[str]
 ) -> None:
     wanted = updated(shop)
-    first, second = ids(shop)[::order]
+    first, second = (FIRST, SECOND)[::order]
     numbers = {first: 4, second: 3} if order == 1 else {first: 3, second: 4}
     result = shop(*workers, "--chatprompt-accept", first)
     assert result.ret == 1
@@ -110,13 +109,11 @@ def test_changes_that_are_accepted_one_after_the_other_give_what_an_update_write
     assert f"{left} snapshot{'s' * (left > 1)} updated." in result.stdout.str()
     assert result.outlines[-2] == f"accepted change {second} in {left} snapshots"
     assert tree(shop) == wanted
-    assert shop().ret == 0
 
 
 def test_several_ids_are_accepted_at_once(shop: Run) -> None:
     wanted = updated(shop)
-    first, second = ids(shop)
-    result = shop("--chatprompt-accept", first.upper(), f"--chatprompt-accept={second}", "--chatprompt-accept", first)
+    result = shop("--chatprompt-accept", FIRST.upper(), f"--chatprompt-accept={SECOND}", "--chatprompt-accept", FIRST)
     assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
     assert tree(shop) == wanted
 
@@ -126,21 +123,20 @@ def test_of_what_is_left_nothing_is_shown_that_was_accepted(
     shop: Run, verbosity: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    first, second = ids(shop)
-    result = shop(verbosity, "a.eval.yaml", "--chatprompt-accept", first)
+    result = shop(verbosity, "a.eval.yaml", "--chatprompt-accept", FIRST)
     output = result.stdout.str().partition("distinct change")[0]
     assert "Answer in a word." in output
     assert "Goods return in 30 days." not in output
     summary = [line for line in result.outlines if line.startswith("FAILED")]
-    assert all('"in one paragraph." → "in a word."' in line or f"change {second}" in line for line in summary)
+    assert all('"in one paragraph." → "in a word."' in line or f"change {SECOND}" in line for line in summary)
 
 
 def test_ids_are_the_same_in_each_report_and_with_workers(shop: Run) -> None:
     data = report(shop)
-    first, second = ids(shop)
-    assert report(shop, "-n", "2")["changes"][0]["id"] == first
+    assert [change["id"] for change in report(shop, "-n", "1")["changes"]] == [FIRST, SECOND]
+    assert data["changes"][0]["id"] == FIRST
     assert {key: data["changes"][1][key] for key in ("id", "removed", "added", "moved")} == {
-        "id": second,
+        "id": SECOND,
         "removed": ["Answer in one paragraph."],
         "added": ["Answer in a word."],
         "moved": [],
@@ -152,10 +148,10 @@ def test_ids_are_the_same_in_each_report_and_with_workers(shop: Run) -> None:
     ]
     assert sum(data["changes"][1]["places"].values()) == 3
     lines = shop("-k", "both or own", "--chatprompt-report=r.md", "--chatprompt-report", "r.html").outlines
-    command = f"   To accept it: pytest -p no:cacheprovider -k 'both or own' --chatprompt-accept {first}"
+    command = f"   To accept it: pytest -p no:cacheprovider -k 'both or own' --chatprompt-accept {FIRST}"
     assert command in lines
     markdown, page = ((shop.path / f"r.{suffix}").read_text(encoding="utf-8") for suffix in ("md", "html"))
-    for change_id in (first, second):
+    for change_id in (FIRST, SECOND):
         assert f"<summary>change {change_id}: 3 snapshots" in markdown
         assert f"-k 'both or own' --chatprompt-accept {change_id}`" in markdown
         assert f'id="change-{change_id}"' in page
@@ -163,16 +159,15 @@ def test_ids_are_the_same_in_each_report_and_with_workers(shop: Run) -> None:
 
 
 def test_a_report_tells_a_run_as_it_is_with_what_was_accepted(shop: Run) -> None:
-    first, second = ids(shop)
     shop.append(
         "test_own.py",
         "\n\nimport pytest\n\n@pytest.fixture(autouse=True)\ndef broken():\n    yield\n    raise ValueError\n",
     )
-    data = report(shop, "--chatprompt-accept", first)
-    assert [change["id"] for change in data["changes"]] == [second]
+    data = report(shop, "--chatprompt-accept", FIRST)
+    assert [change["id"] for change in data["changes"]] == [SECOND]
     outcomes = {result["node_id"]: result["outcome"] for result in data["results"]}
     assert outcomes["a.eval.yaml::first"] == "passed"
-    data = report(shop, "--chatprompt-accept", second)
+    data = report(shop, "--chatprompt-accept", SECOND)
     assert data["changes"] == []
     assert [result["outcome"] for result in data["results"]].count("passed") == 3
     own = next(result for result in data["results"] if result["node_id"] == "test_own.py::test_own")
@@ -182,16 +177,14 @@ def test_a_report_tells_a_run_as_it_is_with_what_was_accepted(shop: Run) -> None
 
 def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
     before = tree(shop)
-    first, second = ids(shop)
-    result = shop("--chatprompt-accept", first, "--chatprompt-accept", "0bad")
+    result = shop("--chatprompt-accept", FIRST, "--chatprompt-accept", "0bad")
     assert result.ret == 1
     assert tree(shop) == before
     problem = (
-        f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {first}, {second}. Nothing is accepted."
+        f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {FIRST}, {SECOND}. Nothing is accepted."
     )
     assert problem in result.outlines
-    assert shop().parseoutcomes() == {"failed": 4}
-    shop.update()
+    shop.with_snapshots()
     result = shop("--chatprompt-accept", "new")
     assert result.ret == 1
     assert (
@@ -202,20 +195,18 @@ def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
 
 def test_a_run_that_is_interrupted_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
-    first, _ = ids(shop)
     shop.write({"test_z.py": "def test_z(): raise KeyboardInterrupt"})
-    assert shop.start("--chatprompt-accept", first).wait(60) == pytest.ExitCode.INTERRUPTED
+    assert shop.start("--chatprompt-accept", FIRST).wait(60) == pytest.ExitCode.INTERRUPTED
     assert tree(shop) == before
 
 
 def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
     before = tree(shop)
-    first, _ = ids(shop)
     shop.write({"test_broken.py": "import nothing"})
-    result = shop("--chatprompt-accept", first)
+    result = shop("--chatprompt-accept", FIRST)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     problem = (
-        f"--chatprompt-accept {first}: {first!r} is no change of this run; no snapshot differs. Nothing is accepted."
+        f"--chatprompt-accept {FIRST}: {FIRST!r} is no change of this run; no snapshot differs. Nothing is accepted."
     )
     assert problem in result.outlines
     assert tree(shop) == before
@@ -265,21 +256,20 @@ exchanges:
 
 
 @pytest.fixture
-def renamed(shop: Run) -> Run:
-    """The project, in which cases were also added, removed and renamed."""
-    shop.write({"c.eval.yaml": GONE})
-    shop("--chatprompt-accept", "new")
-    return shop
+def renamed(run: Run) -> Run:
+    """The project, with cases that are removed and renamed."""
+    run.write({**FILES, "c.eval.yaml": GONE})
+    run.with_snapshots().write(CHANGED)
+    return run
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_all_ids_together_give_what_an_update_leaves(renamed: Run, workers: list[str]) -> None:
     assert len(tree(renamed)) == 8
     renamed.write({"c.eval.yaml": LEFT})
     wanted = updated(renamed)
     accept_all(renamed, *workers)
     assert tree(renamed) == wanted
-    assert renamed().ret == 0
 
 
 def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
@@ -309,7 +299,7 @@ def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
     assert not [name for name in tree(renamed) if "gone" in name]
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["-x"], ["-k", "kept"]])
+@pytest.mark.parametrize("arguments", [[], ["-n", "1"], ["-x"], ["-k", "kept"]])
 def test_nothing_is_removed_where_nothing_is_known_to_be_gone(renamed: Run, arguments: list[str]) -> None:
     names = tree(renamed).keys()
     renamed.write({"c.eval.yaml": LEFT if arguments[:1] in (["-x"], ["-k"]) else GONE})
@@ -336,15 +326,13 @@ def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> Non
 
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_after_the_first_failure_what_was_compared_is_accepted(shop: Run, workers: list[str]) -> None:
-    (first, _) = ids(shop)
     before = tree(shop)
-    shop(*workers, "-x", "--chatprompt-accept", first)
+    shop(*workers, "-x", "--chatprompt-accept", FIRST)
     after = tree(shop)
     assert [name for name in after if after[name] != before[name]] == ["__snapshots__/a.eval/both[openai].yaml"]
-    assert shop("--chatprompt-accept", first).ret == 1
-    (second,) = ids(shop)
+    assert report(shop, "--chatprompt-accept", FIRST)["changes"][0]["id"] == SECOND
     # No test fails for what is accepted, so all of them run.
-    result = shop(*workers, "-x", "--chatprompt-accept", second)
+    result = shop(*workers, "-x", "--chatprompt-accept", SECOND)
     assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4})
 
 
@@ -353,8 +341,7 @@ def test_the_conflict_of_a_merge_is_accepted_as_a_whole(shop: Run) -> None:
     for name in ("both[openai]", "first[gemini]"):
         path = shop.path / f"__snapshots__/a.eval/{name}.yaml"
         path.write_text(f"<<<<<<< ours\n{path.read_text()}=======\nx: 1\n>>>>>>> theirs\n")
-    for change in report(shop)["changes"]:
-        shop("--chatprompt-accept", change["id"])
+    shop(*(f"--chatprompt-accept={change}" for change in ids(shop)))
     assert tree(shop) == wanted
 
 
@@ -376,17 +363,15 @@ pathlib.Path.replace = kill
 """
 
 
-@pytest.mark.parametrize("left", [0, 4, 7])
+@pytest.mark.parametrize("left", [0, 7])
 def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_the_rest(run: Run, left: int) -> None:
     case = "  - id: c{}\n    input_messages: [{{role: user, content: [{{type: text, value: c{}}}, {{type: file, value: a.md}}, {{type: file, value: b.md}}]}}]\n"
     cases = "".join(case.format(number, number) for number in range(8))
     run.write({"a.eval.yaml": f"evalcases:\n{cases}", "a.md": A, "b.md": B})
-    run.update()
-    run.write(CHANGED)
+    run.with_snapshots().write(CHANGED)
     wanted, before = updated(run), tree(run)
-    first, second = ids(run)
     run.write({"conftest.py": KILLED.format(left=left)})
-    assert run.start("--chatprompt-accept", first).wait(60) == -9
+    assert run.start("--chatprompt-accept", FIRST).wait(60) == -9
     (run.path / "conftest.py").unlink()
     killed = {name: content for name, content in tree(run).items() if "/." not in name}
     assert killed.keys() == before.keys()
@@ -394,14 +379,12 @@ def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_
     result = run()
     output = result.stdout.str()
     assert result.parseoutcomes() == {"failed": 8}
-    assert f"change {first}: {count(8 - left, 'snapshot')}" in output
-    assert f"change {second}: 8 snapshots" in output
+    assert f"change {FIRST}: {count(8 - left, 'snapshot')}" in output
+    assert f"change {SECOND}: 8 snapshots" in output
     assert "unused" not in output
-    for change_id in (first, second):
-        run("--chatprompt-accept", change_id)
+    assert run("--chatprompt-accept", FIRST, "--chatprompt-accept", SECOND).ret == 0
     # The temporary file of the killed run is left.
     assert {name: content for name, content in tree(run).items() if "/." not in name} == wanted
-    assert run().ret == 0
 
 
 REPEATED = """
@@ -413,8 +396,7 @@ def test_it(eval_snapshot):
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_changes_of_one_run_are_those_of_one_comparison(run: Run, is_reversed: bool) -> None:
     run.write({"test_it.py": REPEATED.replace("TEXT", r"A\n\nB\n\nC")})
-    run.update()
-    run.write({"test_it.py": REPEATED.replace("TEXT", r"B\n\nA\n\nC\nnew")})
+    run.with_snapshots().write({"test_it.py": REPEATED.replace("TEXT", r"B\n\nA\n\nC\nnew")})
     wanted = updated(run)
     told = sorted(ids(run), reverse=is_reversed)
     assert len(told) == 2
@@ -442,31 +424,32 @@ def test_it(eval_snapshot):
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_each_of_several_snapshots_of_a_test_is_known(run: Run, test: str, workers: list[str]) -> None:
     run.write({"test_it.py": test.replace("TEXT", "old")})
-    run.update()
-    run.write({"test_it.py": test.replace("TEXT", "new")})
+    run.with_snapshots().write({"test_it.py": test.replace("TEXT", "new")})
     wanted = updated(run)
-    changes = {change["added"][0]: change for change in report(run, *workers)["changes"]}
-    assert changes.keys() == {"new a", "new b", "new c"}
-    assert "= 3 distinct changes in 3 snapshots =" in run(*workers).stdout.str()
-    for number, name in enumerate("bca", start=1):
-        change_id = changes[f"new {name}"]["id"]
-        assert len(ids(run)) == 4 - number
-        result = run(*workers, "--chatprompt-accept", change_id)
-        assert result.ret == (number < 3)
+    reporting = (*workers, "--chatprompt-report", "report.json")
+
+    def changes() -> dict[str, str]:
+        told = json.loads((run.path / "report.json").read_text())["changes"]
+        return {change["added"][0]: change["id"] for change in told}
+
+    assert "= 3 distinct changes in 3 snapshots =" in run(*reporting).stdout.str()
+    for name, left in {"b": {"new a", "new c"}, "c": {"new a"}, "a": set()}.items():
+        change_id = changes()[f"new {name}"]
+        result = run(*reporting, "--chatprompt-accept", change_id)
+        assert (result.ret == 0, set(changes())) == (not left, left)
         assert f"accepted change {change_id} in 1 snapshot" in result.outlines
         assert f"old {name}" not in result.stdout.str()
         assert run.snapshot(f"__snapshots__/test_it/test_it[{name}].yaml") == {"question": f"new {name}"}
     assert tree(run) == wanted
-    assert run(*workers).ret == 0
 
 
 def test_a_change_of_several_snapshots_of_a_test_counts_as_often(run: Run) -> None:
     run.write({"test_it.py": ASSERTED_LATER.replace("TEXT {name}", "old")})
-    run.update()
+    run.with_snapshots()
     run.write({"test_it.py": ASSERTED_LATER.replace("TEXT {name}", "new")})
-    (change,) = report(run)["changes"]
+    result = run("--chatprompt-report", "review.md", "--chatprompt-report", "report.json")
+    (change,) = json.loads((run.path / "report.json").read_text())["changes"]
     assert (change["places"], change["node_ids"]) == ({"question": 3}, ["test_it.py::test_it"])
-    result = run("--chatprompt-report", "review.md")
     assert f"change {change['id']}: 3 snapshots: test_it.py::test_it" in result.outlines
     assert "Snapshots: `test_it.py::test_it`." in (run.path / "review.md").read_text()
     result = run("--chatprompt-accept", change["id"])
@@ -481,7 +464,7 @@ checks: [{type: not_contains, of: request, value: goodbye}]
 
 def test_what_is_accepted_has_still_to_pass_the_checks_of_what_is_sent(run: Run) -> None:
     run.write({"a.eval.yaml": CHECKED + HELLO})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": CHECKED + HELLO.replace("content: hello", "content: goodbye")})
     (change,) = ids(run)
     result = run("--chatprompt-accept", change)
@@ -495,7 +478,7 @@ def test_what_is_accepted_has_still_to_pass_the_checks_of_what_is_sent(run: Run)
 
 def test_what_is_accepted_is_sent_in_a_live_run(run: Run, server: Server) -> None:
     run.write({"a.eval.yaml": HELLO, "conftest.py": LIVE_CONFTEST.format(url=server.url, settings="")})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: hi there")})
     server.reply_with({"choices": [{"message": {"content": "an answer"}, "finish_reason": "stop"}]})
     (change,) = ids(run)
@@ -506,10 +489,9 @@ def test_what_is_accepted_is_sent_in_a_live_run(run: Run, server: Server) -> Non
 
 
 def test_pytest_counts_as_passed_what_is_accepted(shop: Run) -> None:
-    first, second = ids(shop)
     pytester = shop.pytester
     assert pytester.runpytest_inprocess("a.eval.yaml").ret == 1
-    options = ("--junitxml", "j.xml", "--chatprompt-accept", first)
+    options = ("--junitxml", "j.xml", "--chatprompt-accept", FIRST)
     pytester.runpytest_inprocess("a.eval.yaml", *options)
     suite = ET.parse(shop.path / "j.xml").getroot()[0]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "2")
@@ -518,7 +500,7 @@ def test_pytest_counts_as_passed_what_is_accepted(shop: Run) -> None:
     assert "in a word" in xml
     assert "30 days" not in xml
     assert pytester.runpytest_inprocess("--lf").parseoutcomes() == {"failed": 2}
-    assert pytester.runpytest_inprocess("--lf", "--chatprompt-accept", second).parseoutcomes() == {"passed": 2}
+    assert pytester.runpytest_inprocess("--lf", "--chatprompt-accept", SECOND).parseoutcomes() == {"passed": 2}
     assert pytester.runpytest_inprocess("--lf", "a.eval.yaml").parseoutcomes() == {"passed": 3}
 
 
@@ -532,7 +514,7 @@ def test_it(eval_snapshot):
 
 def test_a_snapshot_that_is_the_same_in_the_end_does_not_differ(run: Run) -> None:
     run.write({"test_it.py": RETRIED.replace("TEXT", "old")})
-    run.update()
+    run.with_snapshots()
     run.write({"test_it.py": RETRIED.replace("TEXT", "new")})
     assert report(run)["changes"] == []
 
@@ -553,22 +535,21 @@ def test_caught(eval_snapshot):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_what_differs_in_tests_that_do_not_fail_is_accepted_too(run: Run, workers: list[str]) -> None:
     run.write({"test_it.py": NOT_FAILING.replace("TEXT", "old")})
     run("--snapshot-update")
     run.write({"test_it.py": NOT_FAILING.replace("TEXT", "new")})
-    change = report(run)["results"][0]["snapshot"]["difference"]["changes"][0]
-    digest = Change(change["place"], tuple(change["removed"]), tuple(change["added"])).digest
+    data = report(run)
+    change = data["results"][0]["snapshot"]["difference"]["changes"][0]
+    change_id = Change(change["place"], tuple(change["removed"]), tuple(change["added"])).digest[:4]
     # As in the terminal, nothing fails for it.
-    assert ids(run) == []
-    change_id = digest[:4]
+    assert data["changes"] == []
     result = run(*workers, "--chatprompt-accept", change_id)
     # Just as in the next run: nothing is raised any more.
     assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "xpassed": 1, "failed": 1})
     assert run(*workers).parseoutcomes() == result.parseoutcomes()
-    change = change_id
-    assert f"accepted change {change} in 3 snapshots" in result.outlines
+    assert f"accepted change {change_id} in 3 snapshots" in result.outlines
     assert [run.snapshot(name) for name in run.snapshots()] == [{"question": "new"}] * 3
 
 
@@ -600,16 +581,14 @@ def test_of_a_test_that_failed_otherwise_one_change_is_accepted_too(shop: Run) -
     asserted = "    assert eval_api.sent == eval_snapshot\n"
     raising = f"    try:\n    {asserted}    finally:\n        raise RuntimeError('broken')\n"
     shop.write({"test_own.py": OWN.replace(asserted, raising)})
-    first, second = ids(shop)
-    result = shop("test_own.py", "--chatprompt-accept", first)
+    result = shop("test_own.py", "--chatprompt-accept", FIRST)
     assert (result.ret, result.parseoutcomes()) == (1, {"failed": 1})
     result.stdout.fnmatch_lines(["FAILED test_own.py::test_own - RuntimeError: broken"])
     left = report(shop, "test_own.py")["changes"]
-    assert [change["id"] for change in left] == [second]
+    assert [change["id"] for change in left] == [SECOND]
 
 
 def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    (first, _) = ids(shop)
     before = tree(shop)
 
     def refuse(path: Path, text: str) -> None:
@@ -618,11 +597,11 @@ def test_what_cannot_be_written_is_told(shop: Run, monkeypatch: pytest.MonkeyPat
         atomic_write(path, text)
 
     monkeypatch.setattr("pytest_chatprompt.reports.acceptance.atomic_write", refuse)
-    result = shop("--chatprompt-accept", first)
+    result = shop("--chatprompt-accept", FIRST)
     assert result.ret == 1
     name = "__snapshots__/a.eval/first[gemini].yaml"
     assert f"{name} is not written: Permission denied" in result.outlines
-    assert f"accepted change {first} in 3 snapshots" in result.outlines
+    assert f"accepted change {FIRST} in 3 snapshots" in result.outlines
     assert tree(shop)[name] == before[name]
 
 
@@ -631,7 +610,6 @@ def test_what_was_accepted_is_told_also_if_an_unused_snapshot_cannot_be_removed(
 ) -> None:
     name = "__snapshots__/a.eval/gone[gemini].yaml"
     (shop.path / name).write_text((shop.path / "__snapshots__/a.eval/first[gemini].yaml").read_text())
-    (first, _) = ids(shop)
     unlink = Path.unlink
 
     def refuse(path: Path, missing_ok: bool = False) -> None:
@@ -640,10 +618,10 @@ def test_what_was_accepted_is_told_also_if_an_unused_snapshot_cannot_be_removed(
         unlink(path, missing_ok)
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    result = shop("a.eval.yaml", "--chatprompt-accept", first, "--chatprompt-accept", "unused")
+    result = shop("a.eval.yaml", "--chatprompt-accept", FIRST, "--chatprompt-accept", "unused")
     assert result.ret == 1
     assert f"{name} is not removed: Permission denied" in result.outlines
-    result.stdout.fnmatch_lines([f"accepted change {first} in * snapshots"])
+    result.stdout.fnmatch_lines([f"accepted change {FIRST} in * snapshots"])
     assert (shop.path / name).exists()
 
 
@@ -665,9 +643,8 @@ class Changing:
 
 
 def test_a_snapshot_that_changed_meanwhile_is_left_alone(shop: Run) -> None:
-    (first, _) = ids(shop)
     shop.write({"conftest.py": CHANGING})
-    result = shop("--chatprompt-accept", first)
+    result = shop("--chatprompt-accept", FIRST)
     assert result.ret == 1
     name = "__snapshots__/a.eval/first[gemini].yaml"
     problem = f"{name} is not written: it has changed since the run compared with it; run again"
@@ -677,7 +654,7 @@ def test_a_snapshot_that_changed_meanwhile_is_left_alone(shop: Run) -> None:
 
 def test_a_snapshot_with_a_secret_is_left_to_an_update(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run.write({"a.eval.yaml": HELLO})
-    run.update()
+    run.with_snapshots()
     path = run.path / "__snapshots__/a.eval/hello[openai].yaml"
     path.write_text(path.read_text().replace("hello", "my-secret-0123456789abcdef"))
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "my-secret-0123456789abcdef")

@@ -190,7 +190,6 @@ def test_a_captured_agent_runs_offline_and_the_snapshot_shows_what_it_sends_to_i
         {"endpoint": "POST /v1/chat/completions", "request": {"model": "m", "input": document, "cwd": "{folder}"}}
     ]
     assert key not in str(data)
-    run("-W", "error").assert_outcomes(passed=1)
 
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     server.reply = Reply()
@@ -245,7 +244,6 @@ def test_claude_code_is_captured_as_codex_is(run: Run, server: Server, monkeypat
             },
         }
     ]
-    run("-W", "error").assert_outcomes(passed=1)
 
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -276,13 +274,13 @@ def test_captured_agents_run_one_at_a_time_in_a_live_run_too(
     log = run.path / "log"
     note = "open({log!r}, 'a').write({word!r})\n"
     start, end = (note.format(log=str(log), word=word) for word in ("start ", "end "))
-    command = agent_command(start + ASK_THE_MODEL + "time.sleep(0.2)\n" + end)
-    run.write({"a.eval.yaml": eval_file(case_ids(3), "cli")})
+    command = agent_command(start + ASK_THE_MODEL + "time.sleep(0.1)\n" + end)
+    run.write({"a.eval.yaml": eval_file(case_ids(2), "cli")})
     run.write({"conftest.py": CAPTURED.format(command=command, key="k")})
     run.update()
     log.unlink()
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     server.reply = Reply()
-    run("--chatprompt-live").assert_outcomes(passed=3)
+    run("--chatprompt-live").assert_outcomes(passed=2)
     # Each case is compared with its snapshot first.
-    assert log.read_text() == "start end " * 6
+    assert log.read_text() == "start end " * 4

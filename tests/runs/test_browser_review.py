@@ -16,20 +16,13 @@ import pytest
 
 from tests.forked_pytest import PytestProcess
 from tests.runs.conftest import HELLO, Run
-from tests.runs.test_accept import CHANGED, FILES, OWN, ids, tree, updated
+from tests.runs.test_accept import FILES, FIRST, OWN, SECOND, ids, shop, tree, updated
 from tests.runs.test_stopping import wait_until
+
+__all__ = ["shop"]
 
 REVIEW = "--chatprompt-review=browser"
 DEADLINE_SECONDS = 60
-
-
-@pytest.fixture
-def shop(run: Run) -> Run:
-    """A project of which two guidelines have changed: one of four snapshots, one of three of these."""
-    run.write(FILES)
-    run.update()
-    run.write(CHANGED)
-    return run
 
 
 class Page:
@@ -76,52 +69,45 @@ def review(run: Run, *arguments: str) -> Iterator[Page]:
     "arguments",
     [
         pytest.param([], marks=pytest.mark.measures_processes, id="alone"),
-        pytest.param(["-n", "2"], id="workers"),
-        pytest.param(["-s", "-v"], id="without capture"),
-        pytest.param(["-q", "--tb=no"], id="quiet"),
-        pytest.param(["-k", "both or first or own"], id="selected"),
+        pytest.param(["-s", "-q", "--tb=no", "-k", "both or first or own"], id="quiet and without capture"),
     ],
 )
 def test_a_run_of_which_all_is_accepted_passes(shop: Run, arguments: list[str]) -> None:
     wanted = updated(shop)
-    first, second = ids(shop)
     with review(shop, *arguments) as page:
-        assert page.ids() == [first, second]
-        assert page.decide("accept", second) == "accepted in 3 snapshots"
+        assert page.ids() == [FIRST, SECOND]
+        assert page.decide("accept", SECOND) == "accepted in 3 snapshots"
         assert tree(shop) != wanted
-        assert page.decide("accept", first) == "accepted in 4 snapshots"
+        assert page.decide("accept", FIRST) == "accepted in 4 snapshots"
         assert tree(shop) == wanted
         assert page.end() == 0
     output = shop.output()
     assert output.count("http://") == 1
-    assert f"accepted change {second} in 3 snapshots\naccepted change {first} in 4 snapshots\n" in output
+    assert f"accepted change {SECOND} in 3 snapshots\naccepted change {FIRST} in 4 snapshots\n" in output
     assert "4 accepted in" in output
     assert "FAILURES" not in output
-    assert shop().ret == 0
 
 
 def test_what_is_skipped_fails_as_ever(shop: Run) -> None:
-    first, second = ids(shop)
     with review(shop, "--chatprompt-report", "report.json") as page:
-        page.decide("skip", first)
-        page.decide("accept", second)
+        page.decide("skip", FIRST)
+        page.decide("accept", SECOND)
         assert page.end() == 1
-    assert f"change {first}: 4 snapshots" in shop.output()
-    assert f"change {second}: " not in shop.output()
+    assert f"change {FIRST}: 4 snapshots" in shop.output()
+    assert f"change {SECOND}: " not in shop.output()
     data = json.loads((shop.path / "report.json").read_text(encoding="utf-8"))
-    assert [change["id"] for change in data["changes"]] == [first]
+    assert [change["id"] for change in data["changes"]] == [FIRST]
 
 
 def test_ctrl_c_ends_the_review_and_keeps_what_is_written(shop: Run) -> None:
-    first, second = ids(shop)
     with review(shop) as page:
-        page.decide("accept", first)
+        page.decide("accept", FIRST)
         page.process.send_signal(signal.SIGINT)
         assert page.end() == 1
-    assert f"accepted change {first} in 4 snapshots" in shop.output()
-    assert f"change {second}: 3 snapshots" in shop.output()
+    assert f"accepted change {FIRST} in 4 snapshots" in shop.output()
+    assert f"change {SECOND}: 3 snapshots" in shop.output()
     assert "KeyboardInterrupt" not in shop.output()
-    assert ids(shop) == [second]
+    assert ids(shop) == [SECOND]
 
 
 def test_ctrl_c_of_a_terminal_reaches_the_workers_too(shop: Run) -> None:
@@ -133,12 +119,10 @@ def pytest_configure(config):
         pathlib.Path(f"pid-{os.getpid()}").touch()
 """
     shop.write({"conftest.py": log})
-    with review(shop, "-n", "2") as page:
+    with review(shop, "-n", "1") as page:
         page.decide("accept", page.ids()[0])
-        workers = [int(path.name.partition("-")[2]) for path in shop.path.glob("pid-*")]
-        assert len(workers) == 2
-        for pid in workers:
-            os.kill(pid, signal.SIGINT)
+        (worker,) = shop.path.glob("pid-*")
+        os.kill(int(worker.name.partition("-")[2]), signal.SIGINT)
         page.process.send_signal(signal.SIGINT)
         assert page.end() == 1
     assert "3 failed, 1 accepted" in shop.output()
@@ -192,13 +176,12 @@ def test_under_x_the_first_failure_is_decided(shop: Run) -> None:
 
 
 def test_what_another_run_has_written_meanwhile_is_not_overwritten(shop: Run) -> None:
-    first, second = ids(shop)
     with review(shop) as page:
         wanted = updated(shop)
         shop.update()
-        told = page.decide("accept", first)
+        told = page.decide("accept", FIRST)
         assert told.startswith("4 not written; __snapshots__/a.eval/both[openai].yaml is not written: it has")
-        page.decide("skip", second)
+        page.decide("skip", SECOND)
         assert page.end() == 1
     assert "is not written: it has changed since the run compared with it; run again" in shop.output()
     assert tree(shop) == wanted

@@ -53,32 +53,36 @@ def test_cases_are_selected_like_tests(run: Run, arguments: list[str], selected:
     assert node_ids(result) == [f"a.eval.yaml::{name}" for name in selected]
 
 
-@pytest.mark.parametrize(
-    ("case_id", "node_id"),
-    [
-        pytest.param("a/b c", "a/b c", id="a slash and a blank"),
-        pytest.param("'a::b'", "a%3A%3Ab", id="the separator of node ids"),
-        pytest.param("'a[b]'", "a[b]", id="brackets"),
-        pytest.param(r'"a\nb"', "a%0Ab", id="a line break"),
-        pytest.param("Grüße", "Grüße", id="an accent"),
-        pytest.param("a" * 300, "a" * 300, id="300 characters"),
-        pytest.param("'[x]'", "[x]", id="only a bracket"),
-        pytest.param("']x['", "]x[", id="brackets the wrong way round"),
-        pytest.param("'-x'", "-x", id="a leading dash"),
-        pytest.param("' x '", " x ", id="leading and trailing blanks"),
-        pytest.param(r"'a\b'", r"a\b", id="a backslash"),
-        pytest.param("'a:'", "a:", id="a trailing colon"),
-        pytest.param("'::'", "%3A%3A", id="only the separator"),
-        pytest.param("شكرا", "شكرا", id="right-to-left text"),
-        pytest.param("👩‍💻", "👩‍💻", id="an emoji of several characters"),
-        pytest.param(r'"\0\e"', "%00%1B", id="control characters"),
-    ],
-)
-def test_every_case_can_be_selected_by_its_printed_node_id(run: Run, case_id: str, node_id: str) -> None:
-    run.write({"a.eval.yaml": HELLO.replace("id: hello", f"id: {case_id}")})
-    assert node_ids(run("--collect-only", "-q")) == [f"a.eval.yaml::{node_id}"]
-    run.update(f"a.eval.yaml::{node_id}").assert_outcomes(passed=1)
-    run().assert_outcomes(passed=1)
+# How ids are written in YAML, and what they are in node ids.
+IDS = {
+    "a/b c": "a/b c",  # a slash and a blank
+    "'a::b'": "a%3A%3Ab",  # the separator of node ids
+    "'a[b]'": "a[b]",  # brackets
+    r'"a\nb"': "a%0Ab",  # a line break
+    "Grüße": "Grüße",  # an accent
+    "a" * 300: "a" * 300,  # 300 characters
+    "'[x]'": "[x]",  # only a bracket
+    "']x['": "]x[",  # brackets the wrong way round
+    "'-x'": "-x",  # a leading dash
+    "' x '": " x ",  # leading and trailing blanks
+    r"'a\b'": r"a\b",  # a backslash
+    "'a:'": "a:",  # a trailing colon
+    "'::'": "%3A%3A",  # only the separator
+    "شكرا": "شكرا",  # right-to-left text
+    "👩‍💻": "👩‍💻",  # an emoji of several characters
+    r'"\0\e"': "%00%1B",  # control characters
+}
+
+
+def test_every_case_can_be_selected_by_its_printed_node_id(run: Run) -> None:
+    case = HELLO.removeprefix("\nevalcases:\n")
+    run.write({"a.eval.yaml": "evalcases:\n" + "".join(case.replace("id: hello", f"id: {name}") for name in IDS)})
+    selected = [f"a.eval.yaml::{node_id}" for node_id in IDS.values()]
+    assert node_ids(run("--collect-only", "-q")) == selected
+    run.update(*selected[::2]).assert_outcomes(passed=8)
+    assert node_ids(run("--collect-only", "-q", *selected[1::2])) == selected[1::2]
+    run.update(*selected[1::2]).assert_outcomes(passed=8)
+    run().assert_outcomes(passed=16)
 
 
 def test_similar_ids_do_not_share_a_snapshot(run: Run) -> None:
@@ -319,21 +323,23 @@ def test_without_syrupy_eval_files_are_errors_and_other_tests_run(run: Run) -> N
     result.stdout.fnmatch_lines(["a.eval.yaml: eval files need the plugin syrupy, which is switched off"])
 
 
-@pytest.mark.parametrize("tag", ["parametrize", "usefixtures", "skipif", "mine"])
-def test_a_tag_that_is_a_marker_with_arguments_is_an_error_of_its_case(run: Run, tag: str) -> None:
+def test_a_tag_that_is_a_marker_with_arguments_is_an_error_of_its_case(run: Run) -> None:
+    case = HELLO.removeprefix("\nevalcases:\n")
+    tags = ("parametrize", "usefixtures", "skipif", "mine")
+    cases = [case.replace("id: hello", f"id: {tag}\n    tags: [other, {tag}]") for tag in tags]
     run.write(
         {
             "pytest.ini": "[pytest]\nmarkers =\n    mine(seconds): with an argument\n    other: without arguments\n",
-            "a.eval.yaml": HELLO.replace("id: hello", f"id: hello\n    tags: [other, {tag}]")
-            + HELLO.split("evalcases:")[1].replace("hello", "b"),
+            "a.eval.yaml": "".join([HELLO, *cases]),
         }
     )
     result = run("--snapshot-update", "--strict-markers")
-    result.assert_outcomes(passed=1, errors=1)
+    result.assert_outcomes(passed=1, errors=4)
     result.stdout.fnmatch_lines(
         [
-            f"a.eval.yaml:4:11: case 'hello': the tag '{tag}' is a marker that takes arguments, and a tag has none;"
+            f"a.eval.yaml:{6 + 3 * number}:11: case '{tag}': the tag '{tag}' is a marker that takes arguments, and a tag has none;"
             " rename the tag"
+            for number, tag in enumerate(tags)
         ]
     )
 
@@ -394,24 +400,6 @@ NEEDED_TO_RUN = [
 ]
 
 
-def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
-    assert all(find_spec(name) for name in NEEDED_TO_RUN)
-    run.write(
-        {
-            "a.eval.yaml": HELLO,
-            "conftest.py": """
-                import sys
-
-                def pytest_collection_finish(session):
-                    print(sorted(set(LATE) & set(sys.modules)), "of ours")
-                    print(sorted({"httpx", "wcmatch"} & set(sys.modules)), "of others")
-            """.replace("\n                ", "\n").replace("LATE", repr(NEEDED_TO_RUN)),
-        }
-    )
-    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--collect-only")
-    result.stdout.fnmatch_lines(["[[]] of ours", "[[]] of others"])
-
-
 NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
@@ -434,23 +422,25 @@ NEEDED_ONLY_SOMETIMES = [
 CHECKS = "checks: [{type: contains, of: request, value: hello}, {type: not_regex, of: request, value: a+b}]\n"
 
 
-@pytest.mark.parametrize("head", ["", CHECKS], ids=["no checks", "checks of what is sent"])
-def test_a_plain_case_imports_nothing_that_only_others_need(run: Run, head: str) -> None:
-    assert all(find_spec(name) for name in NEEDED_ONLY_SOMETIMES)
+def test_collecting_and_a_plain_case_import_nothing_that_only_others_need(run: Run) -> None:
+    assert all(find_spec(name) for name in NEEDED_TO_RUN + NEEDED_ONLY_SOMETIMES)
     run.write(
         {
-            "a.eval.yaml": f"{head}{HELLO}",
-            "conftest.py": """
-                import sys
+            "a.eval.yaml": f"{CHECKS}{HELLO}",
+            "conftest.py": f"""
+import sys
 
-                def pytest_sessionfinish(session):
-                    print(sorted(set(SOMETIMES) & set(sys.modules)), "of them")
-            """.replace("\n                ", "\n").replace("SOMETIMES", repr(NEEDED_ONLY_SOMETIMES)),
+def pytest_collection_finish(session):
+    print(sorted({{*{NEEDED_TO_RUN}, "httpx", "wcmatch"}} & set(sys.modules)), "when collected")
+
+def pytest_sessionfinish(session):
+    print(sorted({{*{NEEDED_ONLY_SOMETIMES}}} & set(sys.modules)), "when run")
+""",
         }
     )
-    result = run.pytester.runpytest_subprocess("-s", "--snapshot-update")
+    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--snapshot-update")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*[[]] of them"])
+    result.stdout.fnmatch_lines(["*[[]] when collected", "*[[]] when run"])
 
 
 NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
@@ -463,7 +453,7 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "capture.recording.open_recording",
         "capture.server.table",
         "grading.grade",
-        "grading.parsing",
+        "grading.table",
         "live.budget",
         "live.judging",
         "providers.agents.process",

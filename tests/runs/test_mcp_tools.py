@@ -177,20 +177,15 @@ def stand_in(run: Run, code: str, arguments: str = COMMAND) -> Run:
 # --- what a server shows
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(COMMAND, id="a command"),
-        pytest.param('command=[__import__("pathlib").Path(sys.executable), "server.py"]', id="a command with a path"),
-        pytest.param("__import__('server').app", id="a server object"),
-    ],
-)
-def test_a_snapshot_shows_what_a_server_shows(shop: Run, arguments: str) -> None:
+def test_a_snapshot_shows_what_a_server_shows(shop: Run) -> None:
+    arguments = {"command": COMMAND, "object": "__import__('server').app"}
+    fixtures = [CONFTEST.replace("shop", name).format(arguments=value) for name, value in arguments.items()]
+    tests = [LOCKED.replace("it(", f"{name}(").replace("shop", name) for name in arguments]
     shop.write({"pytest.ini": "[pytest]\npythonpath = .\nfilterwarnings = error\n"})
-    shop.write({"conftest.py": CONFTEST.format(arguments=arguments)})
-    shop.update().assert_outcomes(passed=1)
-    assert (shop.path / "__snapshots__/test_it/test_it.yaml").read_text() == SHOWN
-    shop().assert_outcomes(passed=1)
+    shop.write({"conftest.py": "".join(fixtures), "test_it.py": "".join(tests)})
+    shop.update().assert_outcomes(passed=2)
+    for name in arguments:
+        assert (shop.path / f"__snapshots__/test_it/test_{name}.yaml").read_text() == SHOWN
 
 
 def test_all_pages_of_a_list_are_read_and_lists_that_a_server_lacks_are_left_out(run: Run) -> None:
@@ -206,7 +201,9 @@ def answer(method, params):
         return {"resources": [{"name": "n", "uri": "b://"}, {"name": "n", "uri": "a://"}]}
     return others(method, params)
 """
-    stand_in(run, code).write({"test_it.py": LOCKED})
+    stand_in(run, code, 'command=[__import__("pathlib").Path(sys.executable), "server.py"]').write(
+        {"test_it.py": LOCKED}
+    )
     run.update("test_it.py")
     shown = run.snapshot("__snapshots__/test_it/test_it.yaml")
     assert [tool["name"] for tool in shown["tools"]] == ["t7", "t8", "t9"]
@@ -215,11 +212,9 @@ def answer(method, params):
 
 
 def test_a_server_without_tools_shows_none(run: Run) -> None:
-    stand_in(run, "CAPABILITIES.clear()")
+    stand_in(run, "CAPABILITIES.clear()").write({"test_it.py": LOCKED})
     run.update()
     assert "tools" not in run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]
-    run.write({"test_it.py": LOCKED})
-    run.update("test_it.py")
     assert run.snapshot("__snapshots__/test_it/test_it.yaml") == {"tools": []}
 
 
@@ -372,19 +367,10 @@ NAME = f"the MCP server {sys.executable} server.py"
             id="garbage",
         ),
         pytest.param(
-            "print('waiting', file=sys.stderr, flush=True)\ntime.sleep(600)",
-            [f"{NAME} did not answer within 1 s; the end of its standard error:", "waiting"],
-            id="it hangs",
-        ),
-        pytest.param(
             "def answer(method, params):\n    if method == 'initialize':\n        os.kill(os.getpid(), 9)",
             [f"{NAME} was killed by SIGKILL"],
             id="it dies in the middle",
         ),
-        pytest.param(
-            "os.close(1)\ntime.sleep(600)", [f"{NAME} closed its standard output"], id="it closes its standard output"
-        ),
-        pytest.param("os.close(0)\ntime.sleep(600)", [f"{NAME} did not answer within 1 s"], id="it does not read"),
         pytest.param(
             "CAPABILITIES['prompts'] = {}\nothers = answer\n"
             "def answer(method, params):\n"
@@ -442,11 +428,8 @@ NAME = f"the MCP server {sys.executable} server.py"
         ),
     ],
 )
-def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
-    run: Run, code: str, problem: list[str] | None
-) -> None:
-    stand_in(run, code, f"{COMMAND}, timeout_seconds={1 if problem else 30}")
-    result = run("--snapshot-update")
+def test_a_server_that_misbehaves_is_a_clear_error(run: Run, code: str, problem: list[str] | None) -> None:
+    result = stand_in(run, code)("--snapshot-update")
     end_all_in(run.path)
     if problem is None:
         result.assert_outcomes(passed=1)
@@ -457,6 +440,35 @@ def test_a_server_that_misbehaves_is_a_clear_error_within_a_bound(
     assert run.snapshots() == []
 
 
+@pytest.fixture
+def short_closing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives what does not end a part of a second to end, in place of a whole one."""
+    monkeypatch.setattr("pytest_chatprompt.capture.mcp_server._CLOSING_SECONDS", 0.3)
+
+
+@pytest.mark.usefixtures("short_closing")
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        pytest.param(
+            "print('waiting', file=sys.stderr, flush=True)\ntime.sleep(600)",
+            [f"{NAME} did not answer within 1 s; the end of its standard error:", "waiting"],
+            id="it hangs",
+        ),
+        pytest.param(
+            "os.close(1)\ntime.sleep(600)", [f"{NAME} closed its standard output"], id="it closes its standard output"
+        ),
+        pytest.param("os.close(0)\ntime.sleep(600)", [f"{NAME} did not answer within 1 s"], id="it does not read"),
+    ],
+)
+def test_a_server_that_does_not_end_is_a_clear_error_within_a_bound(run: Run, code: str, problem: list[str]) -> None:
+    result = stand_in(run, code, f"{COMMAND}, timeout_seconds=1")()
+    end_all_in(run.path)
+    result.assert_outcomes(errors=1)
+    first, *others = problem
+    result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {first}", *others])
+
+
 def test_a_server_that_prints_a_line_without_end_is_given_up(run: Run) -> None:
     result = stand_in(run, "chunk = b'x' * 2**20\nwhile True:\n    os.write(1, chunk)")()
     end_all_in(run.path)
@@ -464,6 +476,7 @@ def test_a_server_that_prints_a_line_without_end_is_given_up(run: Run) -> None:
     result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {NAME}: {problem}*"])
 
 
+@pytest.mark.usefixtures("short_closing")
 def test_an_error_of_the_server_is_told_in_its_words(run: Run) -> None:
     code = """
 others = answer
@@ -480,42 +493,50 @@ def answer(method, params):
     result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {NAME}: no database"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ("", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
-        ("5, url='http://127.0.0.1'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
-        ("command='server.py'", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
-        ("command=[]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
-        ("command=5", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
-        ("command=['shop', 5]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
-        ("url=5", "ValueError: mcp_tools: url must be a valid string, but is 5"),
-        ("url=''", "ValueError: mcp_tools: url must have at least 1 character, but is ''"),
-        ("command=['shop'], env={'A': 1}", "ValueError: mcp_tools: env['A'] must be a valid string, but is of type int"),
-        ("command=['shop'], env='A=1'", "ValueError: mcp_tools: env must be a valid dictionary, but is of type str"),
-        ("command=['shop'], cwd=5", "ValueError: mcp_tools: cwd must be a valid string, but is 5"),
-        ("url='http://127.0.0.1', headers={'Authorization': b'x'}", "ValueError: mcp_tools: headers['Authorization'] must be a valid string, but is of type bytes"),
-        ("5, timeout_seconds=0", "ValueError: mcp_tools: timeout_seconds must be greater than 0, but is 0"),
-        ("5, timeout_seconds='5'", "ValueError: mcp_tools: timeout_seconds must be a valid number, but is '5'"),
-        ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
-        ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
-        ("5", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
-        # The SDK's client takes a text for a URL, and a transport for a server: no host of it would be looked at.
-        ("'http://tools.invalid/mcp'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
-        ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https://"),
-        ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https://"),
-        ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
-    ],
-)  # fmt: skip
-def test_a_wrong_argument_says_what_to_write(shop: Run, arguments: str, problem: str) -> None:
-    shop.write({"conftest.py": CONFTEST.format(arguments=arguments)})
-    result = shop()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*{problem}".replace("['A", "[[]'A"), "conftest.py:7: *Error"])
+# fmt: off
+WRONG = [
+    ("", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
+    ("5, url='http://127.0.0.1'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
+    ("command='server.py'", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+    ("command=[]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+    ("command=5", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+    ("command=['shop', 5]", "TypeError: mcp_tools: command must be a list of the executable and its arguments"),
+    ("url=5", "ValueError: mcp_tools: url must be a valid string, but is 5"),
+    ("url=''", "ValueError: mcp_tools: url must have at least 1 character, but is ''"),
+    ("command=['shop'], env={'A': 1}", "ValueError: mcp_tools: env['A'] must be a valid string, but is of type int"),
+    ("command=['shop'], env='A=1'", "ValueError: mcp_tools: env must be a valid dictionary, but is of type str"),
+    ("command=['shop'], cwd=5", "ValueError: mcp_tools: cwd must be a valid string, but is 5"),
+    ("url='http://127.0.0.1', headers={'Authorization': b'x'}", "ValueError: mcp_tools: headers['Authorization'] must be a valid string, but is of type bytes"),
+    ("5, timeout_seconds=0", "ValueError: mcp_tools: timeout_seconds must be greater than 0, but is 0"),
+    ("5, timeout_seconds='5'", "ValueError: mcp_tools: timeout_seconds must be a valid number, but is '5'"),
+    ("command=['no-such-server']", "executable 'no-such-server' not found on PATH; install it, or pass another command to mcp_tools"),
+    ("command=[sys.executable], cwd='/no/folder'", "the working folder /no/folder does not exist"),
+    ("5", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
+    # The SDK's client takes a text for a URL, and a transport for a server: no host of it would be looked at.
+    ("'http://tools.invalid/mcp'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
+    ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https://"),
+    ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https://"),
+    ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
+]
+# fmt: on
+
+
+def test_a_wrong_argument_says_what_to_write(run: Run) -> None:
+    fixture = "@pytest.fixture\ndef tools_{0}(mcp_tools):\n    mcp_tools({1})\n"
+    fixtures = [fixture.format(number, arguments) for number, (arguments, _) in enumerate(WRONG)]
+    run.write({"conftest.py": "import sys, pytest\n" + "".join(fixtures)})
+    run.write({"test_it.py": "".join(f"def test_{number}(tools_{number}): pass\n" for number in range(len(WRONG)))})
+    result = run()
+    result.assert_outcomes(errors=len(WRONG))
+    told: list[str] = []
+    for number, (_, problem) in enumerate(WRONG):
+        told += [f"*{problem}".replace("['A", "[[]'A"), f"conftest.py:{3 * number + 4}: *Error"]
+    result.stdout.fnmatch_lines(told)
     # Nothing but the user's own lines.
     assert "pytest_chatprompt/" not in result.stdout.str()
 
 
+@pytest.mark.usefixtures("short_closing")
 def test_a_server_object_that_blocks_is_given_up(shop: Run) -> None:
     shop.write({"pytest.ini": "[pytest]\npythonpath = .\n"})
     release = threading.Event()
@@ -590,7 +611,7 @@ def test_a_server_and_what_it_started_end_as_soon_as_it_is_read(run: Run) -> Non
         end_all_in(run.path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_of_a_server_is_left_however_pytest_ends(run: Run, number: signal.Signals) -> None:
     stand_in(run, f"{STARTS_CHILDREN}\ntime.sleep(600)", f"{COMMAND}, timeout_seconds=300")
     process = run.start("--snapshot-update")
@@ -660,13 +681,12 @@ def test_offline_a_url_is_on_this_machine_or_an_allowed_host(
         {"pytest.ini": f"[pytest]\nchatprompt_allowed_hosts = {allowed}\n", "a.eval.yaml": f"tools: shop{HELLO}"}
     )
     shop.write({"conftest.py": CONFTEST.format(arguments="url='http://tools.invalid/mcp', headers={'x': 'y'}")})
-    for file in ("a.eval.yaml", "test_it.py"):
-        result = shop(option, file)
-        result.assert_outcomes(errors=1)
-        # The name does not exist: the error is that of the look-up, and not ours.
-        refusal = "the MCP server at tools.invalid is not asked: this is an offline run; the ini value chatprompt_allowed_hosts names hosts that may be reached"
-        problem = "the MCP server at http://tools.invalid/mcp: *Name or service not known*" if is_asked else refusal
-        result.stdout.fnmatch_lines([f"*{problem}"])
+    result = shop(option)
+    result.assert_outcomes(errors=2)
+    # The name does not exist: the error is that of the look-up, and not ours.
+    refusal = "the MCP server at tools.invalid is not asked: this is an offline run; the ini value chatprompt_allowed_hosts names hosts that may be reached"
+    problem = "the MCP server at http://tools.invalid/mcp: *Name or service not known*" if is_asked else refusal
+    result.stdout.fnmatch_lines([f"a.eval.yaml:*{problem}", f"E *{problem}"])
 
 
 def test_the_requests_of_an_agent_to_an_mcp_server_are_no_calls_of_a_model(run: Run, http_shop: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -722,32 +724,21 @@ def pytest_sessionfinish():
 
 
 def test_after_the_run_other_code_of_the_process_is_free(own: Run) -> None:
-    own.write(
-        {
-            "a.eval.yaml": TWO_CASES,
-            "conftest.py": HELPERS,
-            "main.py": """
-import socket, threading
-import pytest
+    own.write({"a.eval.yaml": TWO_CASES, "conftest.py": HELPERS})
+    own.update()
+    reached = []
 
-assert pytest.main(["--snapshot-update", "-p", "no:cacheprovider"]) == 0
-reached = []
+    def reach() -> None:
+        with socket.socket() as client:
+            client.setblocking(False)
+            client.connect_ex(("192.0.2.1", 80))
+        reached.append(threading.current_thread().name)
 
-def reach():
-    with socket.socket() as client:
-        client.setblocking(False)
-        client.connect_ex(("192.0.2.1", 80))
-    reached.append(threading.current_thread().name)
-
-reach()
-thread = threading.Thread(target=reach, name="later")
-thread.start()
-thread.join()
-assert reached == ["MainThread", "later"]
-""",
-        }
-    )
-    assert own.pytester.runpython(own.path / "main.py").ret == 0
+    reach()
+    thread = threading.Thread(target=reach, name="later")
+    thread.start()
+    thread.join()
+    assert reached == [threading.current_thread().name, "later"]
 
 
 # --- forked processes

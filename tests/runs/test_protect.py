@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shlex
@@ -26,6 +25,8 @@ SYRUPYS = "def test_other(snapshot):\n    assert 'old' == snapshot\n"
 CHANGED = re.compile(r"(?<=content: )hello|(?<=\")hello|old")
 FILES = {"pytest.ini": "[pytest]\nfilterwarnings = error\nchatprompt_protect = true\n"}
 EVALS = {"a.eval.yaml": HELLO, "test_own.py": OWN, "test_other.py": SYRUPYS}
+# Its id in a case and in own code.
+CHANGE = "7d39"
 REFUSED = "--snapshot-update is refused: chatprompt_protect is set, and this run has no terminal. Nothing is written."
 NOT_SEEN = "To accept all that nobody has looked at: set CHATPROMPT_ALLOW_UPDATE=1."
 
@@ -41,31 +42,23 @@ def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def shop(run: Run) -> Run:
     """A protected project in which one guideline's word has changed, in a case, in own code and for syrupy itself."""
     run.write(EVALS)
-    run.update()
-    run.write(FILES | {name: CHANGED.sub("bye", text) for name, text in EVALS.items()})
+    run.with_snapshots().write(FILES | {name: CHANGED.sub("bye", text) for name, text in EVALS.items()})
     return run
-
-
-def ids(run: Run) -> list[str]:
-    run("--tb=no", "--chatprompt-report", "report.json")
-    data = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
-    return [change["id"] for change in data["changes"]]
 
 
 def tree(run: Run) -> dict[str, bytes]:
     return {name: (run.path / name).read_bytes() for name in run.snapshots()}
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_without_a_terminal_an_update_only_compares_and_says_which_ids_there_are(shop: Run, workers: list[str]) -> None:
     shop.write({"new.eval.yaml": HELLO})
-    (change,) = ids(shop)
     before = tree(shop)
     result = shop(*workers, "--snapshot-update")
     assert result.ret == 1
     result.assert_outcomes(failed=4)
     command = shlex.join(["pytest", "-p", "no:cacheprovider", *workers, "--chatprompt-accept", "ID"])
-    told = [REFUSED, f"To accept what you name: {command}, with {change}, new", NOT_SEEN]
+    told = [REFUSED, f"To accept what you name: {command}, with {CHANGE}, new", NOT_SEEN]
     assert [line for line in result.outlines if line in told] == told
     # Nor is any command told that would be refused.
     assert "--snapshot-update" not in result.stdout.str().replace(REFUSED, "")
@@ -74,8 +67,7 @@ def test_without_a_terminal_an_update_only_compares_and_says_which_ids_there_are
 
 
 def test_what_is_named_is_accepted(shop: Run) -> None:
-    (change,) = ids(shop)
-    result = shop("--chatprompt-accept", change, "a.eval.yaml", "test_own.py")
+    result = shop("--chatprompt-accept", CHANGE, "a.eval.yaml", "test_own.py")
     assert (result.ret, result.parseoutcomes()) == (0, {"passed": 2})
     assert REFUSED not in result.outlines
 
@@ -84,14 +76,14 @@ def test_what_is_named_is_accepted(shop: Run) -> None:
     ("value", "is_allowed"),
     [("1", True), ("yes", True), ("", False), ("0", False), ("False", False), ("no", False), (" off ", False)],
 )
-def test_a_variable_allows_it(shop: Run, value: str, is_allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_allows_it(run: Run, value: str, is_allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATPROMPT_ALLOW_UPDATE", value)
-    before = tree(shop)
-    result = shop("--snapshot-update")
-    assert (result.ret == 0) == is_allowed == (REFUSED not in result.outlines) == (tree(shop) != before)
+    run.write(FILES | {"a.eval.yaml": HELLO})
+    result = run("--snapshot-update")
+    assert (result.ret == 0) == is_allowed == (REFUSED not in result.outlines) == (run.snapshots() != [])
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
 def test_nothing_is_removed_and_no_recording_moves(shop: Run, workers: list[str]) -> None:
     shop.write(EVALS | {"a.eval.yaml": HELLO.replace("id: hello", "id: bye")})
     shop.write({"__snapshots__/a.eval/hello[openai].recording.yaml": "exchanges: []\n"})
@@ -135,7 +127,7 @@ def test_a_run_that_ended_early_keeps_its_exit_status(run: Run) -> None:
 
 def test_ctrl_c_ends_the_run_with_the_same_words(run: Run) -> None:
     run.write(FILES | {"test_it.py": "def test_it(): raise KeyboardInterrupt"})
-    result = run.pytester.runpytest_subprocess("--snapshot-update")
+    result = run.apart("--snapshot-update")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert REFUSED in result.outlines
 

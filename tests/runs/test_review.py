@@ -39,8 +39,7 @@ CHANGED = RULES.replace("14 days", "30 days")
 def shop(run: Run) -> Run:
     """A project whose cases and test send a guideline that has changed."""
     run.write({"a.eval.yaml": EVALS, "test_own.py": OWN, "rules.md": RULES})
-    run.update()
-    run.write({"rules.md": CHANGED})
+    run.with_snapshots().write({"rules.md": CHANGED})
     return run
 
 
@@ -112,7 +111,7 @@ def test_no_option_hides_a_change(shop: Run, arguments: list[str]) -> None:
 @pytest.mark.parametrize(("style", "is_listed"), [("no", True), ("line", True), ("short", False)])
 def test_a_single_case_is_listed_where_its_failure_is_not_shown(run: Run, style: str, is_listed: bool) -> None:
     run.write({"a.eval.yaml": HELLO})
-    run.update()
+    run.with_snapshots()
     run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")})
     output = run(f"--tb={style}").stdout.str()
     assert ("1 distinct change in 1 snapshot" in output) is is_listed
@@ -217,7 +216,7 @@ def ask(text):
     messages = [{"role": "system", "content": "Answer in 14 days."}, {"role": "user", "content": text}]
     httpx.post("https://api.openai.com/v1/chat/completions", json={"messages": messages})
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(4))
 def test_it(eval_api, eval_snapshot, number):
     ask(str(number))
     assert eval_api.sent == eval_snapshot
@@ -229,7 +228,7 @@ def test_it(eval_api, eval_snapshot, number):
     [
         [],
         ["-v"],
-        ["-x", "--maxfail=6"],
+        ["-x", "--maxfail=4"],
         ["--showlocals"],
         *([f"--tb={style}"] for style in ("short", "long", "native")),
     ],
@@ -237,10 +236,9 @@ def test_it(eval_api, eval_snapshot, number):
 )
 def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run, arguments: list[str]) -> None:
     run.write({"test_it.py": MANY})
-    run.update()
-    run.write({"test_it.py": MANY.replace("14 days", "30 days")})
+    run.with_snapshots().write({"test_it.py": MANY.replace("14 days", "30 days")})
     result = run("--junitxml=junit.xml", *arguments)
-    result.assert_outcomes(failed=6)
+    result.assert_outcomes(failed=4)
     first, *others = "\n".join(section(result, "FAILURES", ("====",))).split(" test_it[")[1:]
     assert first.splitlines()[1:4] == [
         "test_it.py:12: what is sent is not what its snapshot says",
@@ -248,7 +246,7 @@ def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run,
         "__snapshots__/test_it/test_it[0].yaml",
     ]
     told = "test_it.py:12: nothing but change 1ff2, shown with test_it.py::test_it[0] and at the end"
-    assert [other.splitlines()[1] for other in others] == [told] * 5
+    assert [other.splitlines()[1] for other in others] == [told] * 3
     assert {len(other.splitlines()) for other in others[:-1]} == {3}  # the header of the next one is the last line
     output = result.stdout.str()
     assert output.count("Answer in 30 days.") == 2  # and at the end
@@ -259,7 +257,7 @@ def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run,
 def test_new_snapshots_of_own_code_take_four_lines_for_each(run: Run) -> None:
     run.write({"test_it.py": MANY})
     lines = section(run(), "FAILURES", ("====",))
-    assert len(lines) == 6 * 4
+    assert len(lines) == 4 * 4
     assert lines[1:4] == [
         "test_it.py:12: what is sent has no snapshot yet",
         "There is no __snapshots__/test_it/test_it[0].yaml.",

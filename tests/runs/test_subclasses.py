@@ -134,7 +134,7 @@ EXPECTED = {
 }
 each_subclass = pytest.mark.parametrize("name", EXPECTED)
 each_key = pytest.mark.parametrize("key", [None, KEY], ids=["key not set", "key set"])
-each_form = pytest.mark.parametrize("form", ["", "_function"], ids=["itself", "in a function"])
+FORMS = ("", "_function")
 
 
 @pytest.fixture
@@ -149,35 +149,34 @@ def subclasses(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 # --- offline
 
 
-@each_key
-@each_subclass
 def test_offline_the_snapshot_has_the_request_whether_the_key_is_set_or_not(
-    subclasses: Run, monkeypatch: pytest.MonkeyPatch, name: str, key: str | None
+    subclasses: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subclasses.write({"a.eval.yaml": f"provider: {name}{HELLO}"})
-    subclasses.update().assert_outcomes(passed=1)
-    assert subclasses.snapshot(f"__snapshots__/a.eval/hello[{name}].yaml") == {
-        "provider": name,
-        "endpoint": f"POST {EXPECTED[name].path}",
-        "question": "hello",
-        "request": EXPECTED[name].request,
-    }
-    for variable in KEY_VARIABLES if key is not None else ():
-        monkeypatch.setenv(variable, str(key))
-    subclasses().assert_outcomes(passed=1)
+    subclasses.write({"a.eval.yaml": f"provider: [{', '.join(EXPECTED)}]{HELLO}"})
+    subclasses.update().assert_outcomes(passed=3)
+    for name, expected in EXPECTED.items():
+        assert subclasses.snapshot(f"__snapshots__/a.eval/hello[{name}].yaml") == {
+            "provider": name,
+            "endpoint": f"POST {expected.path}",
+            "question": "hello",
+            "request": expected.request,
+        }
+    for variable in KEY_VARIABLES:
+        monkeypatch.setenv(variable, KEY)
+    subclasses().assert_outcomes(passed=3)
 
 
-@each_subclass
-def test_offline_a_plain_function_may_send_through_a_subclass(subclasses: Run, name: str) -> None:
-    subclasses.write({"a.eval.yaml": f"provider: {name}_function{HELLO}"})
-    subclasses.update().assert_outcomes(passed=1)
-    # A function has no base URL, so the endpoint is the whole path.
-    assert subclasses.snapshot(f"__snapshots__/a.eval/hello[{name}_function].yaml") == {
-        "provider": f"{name}_function",
-        "endpoint": f"POST /v1{EXPECTED[name].path}",
-        "question": "hello",
-        "request": EXPECTED[name].request,
-    }
+def test_offline_a_plain_function_may_send_through_a_subclass(subclasses: Run) -> None:
+    subclasses.write({"a.eval.yaml": f"provider: [{', '.join(f'{name}_function' for name in EXPECTED)}]{HELLO}"})
+    subclasses.update().assert_outcomes(passed=3)
+    for name, expected in EXPECTED.items():
+        # A function has no base URL, so the endpoint is the whole path.
+        assert subclasses.snapshot(f"__snapshots__/a.eval/hello[{name}_function].yaml") == {
+            "provider": f"{name}_function",
+            "endpoint": f"POST /v1{expected.path}",
+            "question": "hello",
+            "request": expected.request,
+        }
 
 
 SEND = """
@@ -199,22 +198,21 @@ def test_it(eval_response, eval_api):
 
 
 @each_key
-@each_form
-@each_subclass
 def test_offline_a_subclass_sends_a_placeholder_as_its_key_and_gets_its_own_reply(
-    subclasses: Run, monkeypatch: pytest.MonkeyPatch, name: str, form: str, key: str | None
+    subclasses: Run, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     for variable in KEY_VARIABLES if key is not None else ():
         monkeypatch.setenv(variable, str(key))
-    expected = EXPECTED[name]
-    test = SEND.format(
-        name=f"{name}{form}",
-        text=expected.offline_text,
-        header=expected.auth_header,
-        credential=f"{expected.auth_prefix}offline",
-    )
-    subclasses.write({"test_a.py": test})
-    subclasses().assert_outcomes(passed=1)
+    for name, expected in EXPECTED.items():
+        for form in FORMS:
+            test = SEND.format(
+                name=f"{name}{form}",
+                text=expected.offline_text,
+                header=expected.auth_header,
+                credential=f"{expected.auth_prefix}offline",
+            )
+            subclasses.write({f"test_{name}{form}.py": test})
+    subclasses().assert_outcomes(passed=6)
 
 
 PRINT_KEYS = """
@@ -226,17 +224,17 @@ def print_keys(eval_api):
 
 
 @each_key
-@each_form
 def test_the_eval_api_of_a_case_sees_the_placeholder_and_not_the_key(
-    subclasses: Run, monkeypatch: pytest.MonkeyPatch, form: str, key: str | None
+    subclasses: Run, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     if key is not None:
         monkeypatch.setenv("MISTRAL_API_KEY", key)
     subclasses.append("conftest.py", PRINT_KEYS)
-    subclasses.write({"a.eval.yaml": f"provider: [mistral{form}, completion{form}]{HELLO}"})
+    providers = ", ".join(f"mistral{form}, completion{form}" for form in FORMS)
+    subclasses.write({"a.eval.yaml": f"provider: [{providers}]{HELLO}"})
     result = subclasses.update("-s")
-    result.assert_outcomes(passed=2)
-    assert result.stdout.str().count("keys: ['Bearer offline']") == 2
+    result.assert_outcomes(passed=4)
+    assert result.stdout.str().count("keys: ['Bearer offline']") == 4
     assert KEY not in result.stdout.str()
 
 
@@ -283,20 +281,21 @@ def pytest_chatprompt_response(response):
 """
 
 
-@each_form
-@each_subclass
+@pytest.mark.parametrize(
+    ("name", "form"), [("mistral", ""), ("mistral", "_function"), ("completion", "_function"), ("answered_echo", "")]
+)
 def test_in_a_live_run_the_requests_of_a_subclass_are_prefetched(
     live_subclasses: Run, server: Server, name: str, form: str
 ) -> None:
     expected = EXPECTED[name]
     server.reply = Reply(expected.reply, delay_seconds=0.2)
     live_subclasses.append("conftest.py", CHECK_ANSWER)
-    live_subclasses.write({"a.eval.yaml": eval_file(case_ids(9), provider=f"{name}{form}")})
+    live_subclasses.write({"a.eval.yaml": eval_file(case_ids(4), provider=f"{name}{form}")})
     live_subclasses.update()
     assert server.requests == []
-    live_subclasses("--chatprompt-live", "--chatprompt-concurrency", "3").assert_outcomes(passed=9)
+    live_subclasses("--chatprompt-live", "--chatprompt-concurrency", "3").assert_outcomes(passed=4)
     assert server.max_in_flight == 3
-    assert sorted(server.last_contents) == case_ids(9)
+    assert sorted(server.last_contents) == case_ids(4)
     assert {path for path, _, _ in server.requests} == {f"/v1{expected.path}"}
     assert {headers[expected.auth_header] for _, headers, _ in server.requests} == {f"{expected.auth_prefix}{KEY}"}
 

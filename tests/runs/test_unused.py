@@ -13,6 +13,8 @@ HELLO_SNAPSHOT = "__snapshots__/a.eval/hello[openai].yaml"
 GEMINI_SNAPSHOT = "__snapshots__/a.eval/second[gemini].yaml"
 SECOND_SNAPSHOTS = ["__snapshots__/a.eval/second[azure].yaml", GEMINI_SNAPSHOT]
 ALL = [HELLO_SNAPSHOT, *SECOND_SNAPSHOTS]
+# Removes all that either of them removes.
+REMOVE = ("--snapshot-update", "--chatprompt-remove-unused")
 
 SYRUPY_TEST = "def test_one(snapshot):\n    assert 'x' == snapshot\n"
 
@@ -154,23 +156,26 @@ TYPOS = [
 
 
 @pytest.mark.parametrize("files", TYPOS)
-def test_a_mistake_in_the_name_of_a_provider_deletes_and_advises_nothing(
-    run_with_snapshots: Run, files: dict[str, str]
-) -> None:
-    assert_nothing_is_unused(run_with_snapshots, files)
+def test_a_mistake_in_the_name_of_a_provider_deletes_nothing(run_with_snapshots: Run, files: dict[str, str]) -> None:
+    assert_nothing_is_unused(run_with_snapshots, files, REMOVE)
+
+
+@pytest.mark.parametrize("files", KINDS_OF_TYPOS)
+def test_nor_does_it_with_any_option_alone_or_advise_it(run_with_snapshots: Run, files: dict[str, str]) -> None:
+    assert_nothing_is_unused(run_with_snapshots, files, (), REMOVE[:1], REMOVE[1:])
 
 
 @pytest.mark.parametrize("files", KINDS_OF_TYPOS)
 def test_nor_does_it_with_workers(run_with_snapshots: Run, files: dict[str, str]) -> None:
-    assert_nothing_is_unused(run_with_snapshots, files, "-n", "2")
+    assert_nothing_is_unused(run_with_snapshots, files, ("-n", "1", *REMOVE))
 
 
-def assert_nothing_is_unused(run_with_snapshots: Run, files: dict[str, str], *workers: str) -> None:
+def assert_nothing_is_unused(run_with_snapshots: Run, files: dict[str, str], *runs: tuple[str, ...]) -> None:
     # As an earlier version of this package, or the option below, would have recorded them.
     recordings = {name.replace("].yaml", "].recording.yaml"): "version: 1\nexchanges: []\n" for name in ALL}
     run_with_snapshots.write({**files, **recordings})
-    for options in ([], ["--snapshot-update"], ["--chatprompt-remove-unused"]):
-        output = run_with_snapshots(*options, *workers).stdout
+    for arguments in runs:
+        output = run_with_snapshots(*arguments).stdout
         for words in ("unused: ", "removed: ", "To remove "):
             output.no_fnmatch_line(f"*{words}*")
         assert {*ALL, *recordings} <= set(eval_snapshots(run_with_snapshots))
@@ -191,7 +196,7 @@ def test_a_provider_that_a_project_finds_itself_is_known_once_its_case_passes(ru
     run.write({"a.eval.yaml": "provider: fast\n" + HELLO, "conftest.py": conftest})
     run.update()
     run.write({"a.eval.yaml": "provider: slow\n" + HELLO})
-    run("-n", "2", "--snapshot-update").stdout.fnmatch_lines(["1 eval snapshot removed: *", "  *hello?fast?.yaml*"])
+    run("-n", "1", "--snapshot-update").stdout.fnmatch_lines(["1 eval snapshot removed: *", "  *hello?fast?.yaml*"])
     assert run.snapshots() == ["__snapshots__/a.eval/hello[slow].yaml"]
 
 
@@ -237,9 +242,8 @@ HIDES = "    items[:] = [item for item in items if 'second' not in item.name]\n"
 )
 def test_cases_that_a_hook_drops_keep_their_snapshots(run_with_snapshots: Run, hook: str) -> None:
     run_with_snapshots.write({"conftest.py": hook, "a.eval.yaml": TWO.replace("id: hello", "id: renamed")})
-    for options in (["--snapshot-update"], ["--chatprompt-remove-unused"]):
-        run_with_snapshots(*options)
-        assert set(ALL) <= set(eval_snapshots(run_with_snapshots))
+    run_with_snapshots(*REMOVE)
+    assert set(ALL) <= set(eval_snapshots(run_with_snapshots))
 
 
 def test_a_failing_case_is_still_defined(run_with_snapshots: Run) -> None:

@@ -44,7 +44,8 @@ def count_model_requests(sent: Iterable[SentRequest]) -> int:
 
 def summed(amounts: Sequence[Any]) -> Any:
     """A sum; `None` if one of the amounts is not known."""
-    return None if None in amounts else sum(amounts)
+    # Rounded, since sums of floats have other last digits before Python 3.12.
+    return None if None in amounts else round(sum(amounts), 12)
 
 
 def with_usage(response: ProviderResponse, recording: OpenRecording, measured_seconds: float) -> ProviderResponse:

@@ -13,7 +13,7 @@ from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES, get_api
 from pytest_chatprompt.capture.clients.interceptor import run_now
-from pytest_chatprompt.capture.recording.model_answers import ModelAnswer, model_answers
+from pytest_chatprompt.capture.recording.model_answers import ModelAnswer, model_answers, summed
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_send
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
@@ -231,3 +231,10 @@ def test_an_error_is_a_request_without_an_answer_and_other_hosts_are_not_models(
         (post("https://files.example/upload"), httpx.Response(200, json={})),
     )
     assert answers == [ModelAnswer(None, False)]
+
+
+def test_a_sum_of_costs_is_the_same_in_each_version_of_python() -> None:
+    # 0.6 in Python 3.12 and newer, 0.6000000000000001 before.
+    assert summed([0.1, 0.2, 0.3]) == 0.6
+    assert summed([1, 2]) == 3
+    assert summed([0.1, None]) is None

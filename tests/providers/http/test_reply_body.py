@@ -68,29 +68,25 @@ def test_a_compressed_reply_is_decompressed(
     assert [provider.send(HI).text for _ in range(2)] == ["short" * 50_000] * 2
 
 
-@each_encoding
 def test_a_small_reply_that_is_decompressed_to_more_than_the_limit_is_an_error(
-    raw_server: RawServer,
-    provider: OpenAIProvider,
-    monkeypatch: pytest.MonkeyPatch,
-    encoding: str,
-    compress: Callable[[bytes], bytes],
+    raw_server: RawServer, provider: OpenAIProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reply_body, "MAX_REPLY_BYTES", 4 * MEGABYTE)
-    bomb = compress(b"[" + b" " * (200 * MEGABYTE))
+    bomb = raw_deflate(b"[" + b" " * (200 * MEGABYTE))
     assert len(bomb) < MEGABYTE
-    raw_server.talk = always(http_reply(bomb, f"content-encoding: {encoding}"))
-    tracemalloc.start()
-    with pytest.raises(UnreadableReplyError) as caught:
-        provider.send(HI)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # What one read of the connection gives is decompressed at once: a thousand times 64 KiB at most.
-    assert peak < 200 * MEGABYTE
-    assert str(caught.value) == (
-        "OpenAI at 127.0.0.1 answered with more than 4 MiB, which is too long to be read; "
-        "something other than the API may answer there"
-    )
+    for encoding, head in (("gzip", gzip.compress(b"")[:10]), ("deflate", zlib.compress(b"")[:2]), ("deflate", b"")):
+        raw_server.talk = always(http_reply(head + bomb, f"content-encoding: {encoding}"))
+        tracemalloc.start()
+        with pytest.raises(UnreadableReplyError) as caught:
+            provider.send(HI)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # What one read of the connection gives is decompressed at once: a thousand times 64 KiB at most.
+        assert peak < 200 * MEGABYTE
+        assert str(caught.value) == (
+            "OpenAI at 127.0.0.1 answered with more than 4 MiB, which is too long to be read; "
+            "something other than the API may answer there"
+        )
 
 
 def endless(head: str, chunk: bytes) -> Callable[[socket.socket, int], None]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.grading import checks
+from pytest_chatprompt.grading import check_types
 from pytest_chatprompt.grading.check import NEGATION, Check
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.prompt.attachments import FileReader
@@ -26,24 +26,24 @@ ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
 
 # By the name that an eval file uses.
 CHECKS: Final[Mapping[str, type[Check]]] = {
-    "equals": checks.Equals,
-    "contains": checks.Contains,
-    "icontains": checks.IContains,
-    "contains_any": checks.ContainsAny,
-    "contains_all": checks.ContainsAll,
-    "icontains_any": checks.IContainsAny,
-    "icontains_all": checks.IContainsAll,
-    "starts_with": checks.StartsWith,
-    "regex": checks.Regex,
-    "is_json": checks.IsJson,
-    "tool_called": checks.ToolCalled,
+    "equals": check_types.Equals,
+    "contains": check_types.Contains,
+    "icontains": check_types.IContains,
+    "contains_any": check_types.ContainsAny,
+    "contains_all": check_types.ContainsAll,
+    "icontains_any": check_types.IContainsAny,
+    "icontains_all": check_types.IContainsAll,
+    "starts_with": check_types.StartsWith,
+    "regex": check_types.Regex,
+    "is_json": check_types.IsJson,
+    "tool_called": check_types.ToolCalled,
     "llm_rubric": LlmRubric,
-    "max_latency_seconds": checks.MaxLatencySeconds,
-    "max_output_tokens": checks.MaxOutputTokens,
-    "max_cost_usd": checks.MaxCostUsd,
-    "max_tokens": checks.MaxTokens,
-    "max_characters": checks.MaxCharacters,
-    "python": checks.Python,
+    "max_latency_seconds": check_types.MaxLatencySeconds,
+    "max_output_tokens": check_types.MaxOutputTokens,
+    "max_cost_usd": check_types.MaxCostUsd,
+    "max_tokens": check_types.MaxTokens,
+    "max_characters": check_types.MaxCharacters,
+    "python": check_types.Python,
 }
 # Words of promptfoo and AgentV for what has another name here.
 _OTHER_WORDS: Final[Mapping[str, str]] = {

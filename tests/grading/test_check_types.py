@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import Check, ProviderResponse, SentData
-from pytest_chatprompt.grading.checks import TextCheck, find_misfit
+from pytest_chatprompt.grading.check_types import TextCheck, find_misfit
 from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.parsing import CHECKS, parse_checks
+from pytest_chatprompt.grading.table import CHECKS, parse_checks
 from pytest_chatprompt.prompt.attachments import FileReader
 from tests.grading.conftest import calling, case_with, check_of, graded, taking
 
@@ -390,11 +390,11 @@ def test_a_check_that_gives_no_verdict_is_an_error(monkeypatch: pytest.MonkeyPat
             return True
 
     monkeypatch.setattr(
-        "pytest_chatprompt.grading.parsing.CHECKS", {"careless": Careless, "base": Check, "text": TextCheck}
+        "pytest_chatprompt.grading.table.CHECKS", {"careless": Careless, "base": Check, "text": TextCheck}
     )
     assert graded({"type": "careless"}, "x").error == "Careless.grade returned True, which is not a Verdict"
     assert graded({"type": "base"}, "x").error.startswith("crashed with NotImplementedError (check.py, line ")
-    assert graded({"type": "text"}, "x").error.startswith("crashed with NotImplementedError (checks.py, line ")
+    assert graded({"type": "text"}, "x").error.startswith("crashed with NotImplementedError (check_types.py, line ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_chatprompt import EvalCheck, EvalFileError
-from pytest_chatprompt.grading.parsing import CHECKS, _installed, find_type, parse_checks
+from pytest_chatprompt.grading.table import CHECKS, _installed, find_type, parse_checks
 from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import case_with, graded
