@@ -76,10 +76,10 @@ def test_a_comparison_runs_with_checks_and_through_several_providers() -> None:
 
 
 def test_a_side_runs_in_a_process_that_starts_anew(tmp_path: Path) -> None:
-    update = row("update 100").subject
+    collect = row("collect 5,000").subject
     project = Project(4)
-    update.prepare(tmp_path, project)
-    assert update.run(tmp_path, project.items).cpu_seconds > 0
+    collect.prepare(tmp_path, project)
+    assert collect.run(tmp_path, project.items).cpu_seconds > 0
 
 
 def row(name: str) -> Comparison:

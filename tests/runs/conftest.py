@@ -70,7 +70,7 @@ class Run:
         return result
 
     def with_snapshots(self, *arguments: str) -> Run:
-        """This project with the snapshots that an update writes, for tests of what comes after it.
+        """This project with the snapshots that an update writes, or its recordings too, for tests of what comes after it.
 
         Only for the first project with these files in this process pytest runs; the others get what that has written.
         """

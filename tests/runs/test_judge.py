@@ -7,13 +7,13 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.runs.conftest import Run
+from tests.runs.conftest import Run, case_ids
 from tests.runs.test_stopping import pytest_process, wait_until
 from tests.server import Reply, Server
 
@@ -50,6 +50,16 @@ evalcases:
 """
 SNAPSHOT = "__snapshots__/a.eval/polite[openai].yaml"
 RECORDING = "__snapshots__/a.eval/polite[openai].recording.yaml"
+
+
+def with_cases(names: Iterable[str]) -> str:
+    """Two rubrics for each of these cases, which send their own ids."""
+    return MANY + "".join(f"  - {{id: {name}, input_messages: [{{role: user, content: {name}}}]}}\n" for name in names)
+
+
+def many(count: int, first: str = "") -> str:
+    """An eval file with two rubrics for each case."""
+    return first + with_cases(case_ids(count))
 
 
 def verdict(passed: Any, reason: str = "It greets her.", **fields: Any) -> Reply:
@@ -198,8 +208,7 @@ NO_VERDICTS = {
 
 
 def test_a_judge_without_a_verdict_is_an_error_and_no_pass(judged_project: Run, server: Server) -> None:
-    cases = [f"  - {{id: {name}, input_messages: [{{role: user, content: {name}}}]}}\n" for name in NO_VERDICTS]
-    judged_project.write({"a.eval.yaml": MANY + "".join(cases)})
+    judged_project.write({"a.eval.yaml": with_cases(NO_VERDICTS)})
 
     def script(_: int, body: Any) -> Reply:
         content = body["messages"][-1]["content"]
@@ -275,14 +284,6 @@ def test_one_vote_without_a_verdict_is_an_error(judged_project: Run, server: Ser
     result = judged_project("--chatprompt-live")
     result.assert_outcomes(errors=1)
     assert told(result)[0].endswith("it is 'no idea'")
-
-
-def many(count: int, first: str = "") -> str:
-    """An eval file with two rubrics for each case."""
-    cases = [
-        f"  - {{id: c{number}, input_messages: [{{role: user, content: c{number}}}]}}\n" for number in range(count)
-    ]
-    return first + MANY + "".join(cases)
 
 
 def by_rubric(_: int, body: Any) -> Reply:
@@ -389,10 +390,9 @@ def eval_provider(eval_case, eval_provider):
     assert "one by one" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("scope", ["session", "function"])
-def test_eval_judge_can_be_overridden(judged_project: Run, server: Server, scope: str) -> None:
+def test_eval_judge_can_be_overridden(judged_project: Run, server: Server) -> None:
     override = f"""
-@pytest.fixture(scope="{scope}")
+@pytest.fixture(scope="session")
 def eval_judge(critic_provider):
     return OpenAIProvider(base_url="{server.url}/other", api_key="sk-1", model="critic", temperature=0, max_retries=0)
 """
@@ -528,8 +528,7 @@ import pytest
 def eval_judge(request, eval_case):
     return request.getfixturevalue(f"{eval_case.id}_provider")
 """
-    cases = [f"  - {{id: {name}, input_messages: [{{role: user, content: Greet Ada.}}]}}\n" for name in FORMATS]
-    run.write({"a.eval.yaml": MANY + "".join(cases), "conftest.py": conftest})
+    run.write({"a.eval.yaml": with_cases(FORMATS), "conftest.py": conftest})
     run.update().assert_outcomes(passed=len(FORMATS))
     for name, field in FORMATS.items():
         request = run.snapshot(SNAPSHOT.replace("polite", name))["judge"][0]["request"]
@@ -587,13 +586,13 @@ TEMPLATES = {
 def test_a_template_that_is_not_valid_is_an_error_and_nothing_is_sent(
     judged_project: Run, server: Server, options: tuple[str, ...]
 ) -> None:
-    cases = [
+    invalid = [
         f"  - {{id: {name}, checks: [{{type: llm_rubric, value: x, template: prompts/{name}.yaml}}], "
         f"input_messages: [{{role: user, content: hi}}]}}\n"
         for name in TEMPLATES
     ]
     templates = {f"prompts/{name}.yaml": template for name, (template, _) in TEMPLATES.items()}
-    judged_project.write({"a.eval.yaml": "provider: openai\nevalcases:\n" + "".join(cases), **templates})
+    judged_project.write({"a.eval.yaml": "provider: openai\nevalcases:\n" + "".join(invalid), **templates})
     result = judged_project(*options)
     result.assert_outcomes(errors=len(TEMPLATES))
     for _, error in TEMPLATES.values():
@@ -899,7 +898,7 @@ def test_workers_judge_too(judged_project: Run, server: Server) -> None:
     judged_project.write({"a.eval.yaml": many(3)})
     judged_project.with_snapshots()
     server.script = by_rubric
-    result = judged_project("-n", "2", "--chatprompt-live", "--chatprompt-report=run.json")
+    result = judged_project("-n", "1", "--chatprompt-live", "--chatprompt-report=run.json")
     result.assert_outcomes(passed=3)
     report = json.loads((judged_project.path / "run.json").read_text(encoding="utf-8"))
     assert [len(each["judge"]) for each in report["results"]] == [2] * 3

@@ -296,7 +296,7 @@ sys.modules["pytest_chatprompt.providers.http.retry"]._FIRST_WAIT_SECONDS = 0.00
 HALF = r"half \ud83d a character"
 
 
-@pytest.mark.parametrize("arguments", [["-n", "2"], []], ids=["with workers", "without workers"])
+@pytest.mark.parametrize("arguments", [["-n", "1"], []], ids=["in a worker", "without workers"])
 def test_half_a_character_and_deep_json_are_errors_of_their_cases(
     live_project: MakeLiveProject, server: Server, arguments: list[str]
 ) -> None:

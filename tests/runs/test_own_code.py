@@ -765,7 +765,7 @@ def test_it(eval_api, number):
 """
         }
     )
-    own("-n", "2").assert_outcomes(passed=4)
+    own("-n", "1").assert_outcomes(passed=4)
 
 
 def test_in_an_eval_item_a_reply_that_no_request_takes_fails_the_case(own: Run) -> None:

@@ -135,9 +135,9 @@ def pytest_chatprompt_response(response):
 """
     server.reply = Reply({"answer": "a live answer"})
     server.gather(3)
-    result = live_project(7, conftest=gateway + hook)("--chatprompt-live", "--chatprompt-concurrency", "3")
-    result.assert_outcomes(passed=7)
-    assert sorted(server.last_contents) == case_ids(7)
+    result = live_project(4, conftest=gateway + hook)("--chatprompt-live", "--chatprompt-concurrency", "3")
+    result.assert_outcomes(passed=4)
+    assert sorted(server.last_contents) == case_ids(4)
     assert server.max_in_flight == 3
 
 
@@ -159,8 +159,8 @@ def openai_provider():
     return send
 """
     server.reply = Reply({"answer": "a live answer"})
-    result = live_project(3, conftest=provider)("--chatprompt-live")
-    result.assert_outcomes(failed=3)
+    result = live_project(2, conftest=provider)("--chatprompt-live")
+    result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*LookupError: no answer today", "conftest.py:*: LookupError"])
     for text in ("concurrent", "During handling", "tracebackhide"):
         result.stdout.no_fnmatch_line(f"*{text}*")

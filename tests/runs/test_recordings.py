@@ -519,7 +519,7 @@ def test_a_moved_eval_file_takes_its_recordings_along(
     command = "To remove them: pytest * --chatprompt-remove-unused"
     result.stdout.fnmatch_lines([left, *["  __snapshots__/a.eval/*.yaml"] * 3, command], consecutive=True)
     server.requests.clear()
-    result = run("--chatprompt-replay", *workers)
+    result = run("--chatprompt-replay")
     result.assert_outcomes(passed=2)
     # It is no failure: nobody has read the file that these snapshots are of.
     assert (result.ret, left in result.outlines, server.requests) == (0, True, [])

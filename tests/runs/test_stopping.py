@@ -148,7 +148,7 @@ def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):
         pathlib.Path(f"stopped-{os.getpid()}").write_text(str(session.shouldstop))
 """
-    run = live_project(32, conftest=log)
+    run = live_project(16, conftest=log)
     server.stall = threading.Event()
     with pytest_process(run, "-n", "2") as process:
         wait_until(lambda: len(server.requests) >= 8)

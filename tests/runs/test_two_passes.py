@@ -148,7 +148,7 @@ def pytest_runtest_makereport(item, call):
         item.session.shouldstop = "the API is down"
     return report
 """
-    run = live_project(40, conftest=conftest)
+    run = live_project(16, conftest=conftest)
     server.reply = Reply({}, 500, delay_seconds=0.05)
     result = run(LIVE, "--chatprompt-concurrency=2")
     result.assert_outcomes(errors=2)

