@@ -302,10 +302,9 @@ async def _pipes(process: Any) -> AsyncIterator[tuple[Any, Any]]:
         try:
             async for line in lines:
                 if line.strip():
-                    await incoming.send(SessionMessage(_message(line)))
-        except anyio.BrokenResourceError:
-            # All lists are read, and it goes on.
-            return
+                    # It may say more once all lists are read.
+                    with suppress(anyio.BrokenResourceError):
+                        await incoming.send(SessionMessage(_message(line)))
         except ValueError:
             problem = f"it printed {MAX_OUTPUT_BYTES:,} bytes to its standard output without the end of a line"
             raise MCPServerError(problem) from None

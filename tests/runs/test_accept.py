@@ -363,7 +363,7 @@ pathlib.Path.replace = kill
 """
 
 
-@pytest.mark.parametrize("left", [0, 7])
+@pytest.mark.parametrize("left", [0, 4, 7])
 def test_what_is_accepted_when_the_run_is_killed_is_whole_and_the_next_run_says_the_rest(run: Run, left: int) -> None:
     case = "  - id: c{}\n    input_messages: [{{role: user, content: [{{type: text, value: c{}}}, {{type: file, value: a.md}}, {{type: file, value: b.md}}]}}]\n"
     cases = "".join(case.format(number, number) for number in range(8))
