@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 import stat
 import sys
 import threading
@@ -66,14 +67,17 @@ def patched_methods() -> list[str]:
 
 
 def sockets() -> set[int]:
-    """The inodes of the sockets of this process; psutil would read the connections of the whole machine."""
+    """The inodes of this process's sockets to other hosts; psutil would read the connections of the whole machine."""
     found = set()
     for descriptor in Path("/dev/fd").iterdir():
         # The one that lists them is closed by now.
         with suppress(OSError):
             status = os.fstat(int(descriptor.name))
             if stat.S_ISSOCK(status.st_mode):
-                found.add(status.st_ino)
+                with socket.socket(fileno=os.dup(int(descriptor.name))) as each:
+                    # An event loop that a library keeps has sockets to itself.
+                    if each.family != socket.AF_UNIX:
+                        found.add(status.st_ino)
     return found
 
 
