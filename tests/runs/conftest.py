@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,9 +24,10 @@ evalcases:
 """
 
 
-# What updates have written and removed in this process, by the files and the options that they found. Each test has a
-# server of its own, whose port comes into no snapshot.
+# What updates have written and removed in this process, by the files, the options and the environment that they found.
+# Each test has a server of its own, whose port comes into no snapshot, and these variables.
 _PORT = re.compile(rb"127\.0\.0\.1:\d+")
+_OF_THIS_TEST = ("HOME", "USERPROFILE", "PYTEST_DEBUG_TEMPROOT", "PYTEST_CURRENT_TEST")
 _updates: dict[object, tuple[dict[str, bytes], set[str]]] = {}
 
 
@@ -75,7 +77,8 @@ class Run:
         Only for the first project with these files in this process pytest runs; the others get what that has written.
         """
         files = self._files()
-        key = arguments, frozenset((name, _PORT.sub(b"", content)) for name, content in files.items())
+        contents = frozenset((name, _PORT.sub(b"", content)) for name, content in files.items())
+        key = arguments, contents, frozenset(item for item in os.environ.items() if item[0] not in _OF_THIS_TEST)
         if key not in _updates:
             self.update(*arguments)
             left = self._files()
