@@ -85,6 +85,12 @@ def test_every_case_can_be_selected_by_its_printed_node_id(run: Run) -> None:
     run().assert_outcomes(passed=16)
 
 
+def test_a_path_that_would_change_the_line_on_which_it_is_shown_is_escaped_in_node_ids(run: Run) -> None:
+    names = {"##[error]a": "%23#[error]a", "b::c": "b%3A%3Ac", "d\x1b[2J": "d%1B[2J"}
+    run.write({f"{name}.eval.yaml": HELLO for name in names})
+    assert node_ids(run("--collect-only", "-q")) == [f"{name}.eval.yaml::hello" for name in names.values()]
+
+
 def test_similar_ids_do_not_share_a_snapshot(run: Run) -> None:
     ids = ["a/b", "a:b", "ab", "Case", "case", "a[azure]", "a", "x.1", "x"]
     cases = "".join(

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from pytest_chatprompt.snapshots import files
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
+    atomic_write,
     node_name,
     read_snapshot,
     remove_snapshot,
@@ -64,6 +65,22 @@ def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "a[x].yaml").symlink_to(tmp_path / "real.yaml")
     assert read_snapshot(tmp_path / "a[x].yaml") == "a: 1\n"
     assert read_snapshot(tmp_path / "b[x].yaml") is None
+
+
+def test_two_processes_that_write_a_file_at_once_both_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, replace = tmp_path / "a[x].yaml", Path.replace
+
+    def replace_late(temporary: Path, target: Path) -> Path:
+        with monkeypatch.context() as other_process:
+            other_process.setattr(Path, "replace", replace)
+            other_process.setattr(os, "getpid", lambda: -1)
+            atomic_write(path, "theirs")
+        return replace(temporary, target)
+
+    monkeypatch.setattr(Path, "replace", replace_late)
+    atomic_write(path, "ours")
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "ours"
 
 
 @pytest.mark.parametrize(
