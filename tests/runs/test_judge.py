@@ -944,7 +944,10 @@ evalcases:
     parametrize: [{id: ada, name: Ada}, {id: bob, name: Bob}]
     outcome: Greets {{ name }}.
     input_messages: [{role: user, content: "Greet {{ name }}."}]
-    checks: [{type: llm_rubric}, {type: not_llm_rubric, value: "Forgets {{ name }}.", votes: 3}]
+    checks:
+      - {type: contains, value: Hello}
+      - {type: llm_rubric}
+      - {type: not_llm_rubric, value: "Forgets {{ name }}.", votes: 3}
 """
     conftest = JUDGE_CONFTEST.format(url=server.url)
     second = (
