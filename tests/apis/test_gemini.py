@@ -84,6 +84,15 @@ def test_e3_tool_calls_and_results_become_parts_and_the_results_of_one_turn_are_
     )
 
 
+def test_the_texts_of_a_result_stand_on_lines_of_their_own() -> None:
+    asked = ChatMessage("assistant", None, tool_calls=(call("c1", "now"),), number=2)
+    payload = GeminiProvider().build_payload(
+        (USER, asked, ChatMessage("tool", ("1", "2"), tool_call_id="c1", number=3))
+    )
+    (part,) = payload.body["contents"][-1]["parts"]
+    assert part["functionResponse"]["response"] == {"result": "1\n2"}
+
+
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [

@@ -15,6 +15,7 @@ from pytest_chatprompt import (
     EvalCase,
     EvalFileError,
     GeminiProvider,
+    OpenAIProvider,
     PayloadError,
     ProviderRequest,
     build_request,
@@ -248,6 +249,16 @@ def test_all_of_a_message_may_be_left_out(tmp_path: Path) -> None:
         ("user", "Hi", 1),
         ("user", "", 3),
     ]
+
+
+def test_a_result_whose_image_is_left_out_stays_the_answer_to_its_call(tmp_path: Path) -> None:
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [IMAGE]}]}
+    request = read(tmp_path, {"model": "claude-3", "max_tokens": 9, "messages": [TEXT, asked, result]})
+    with use_context(OFFLINE):
+        sent = OpenAIProvider().prepare(request)
+    assert sent.body["messages"][-1]["tool_call_id"] == "c"
+    assert "image" in sent.adjustments[-1]
 
 
 def test_a_format_without_a_name_gets_one(tmp_path: Path) -> None:

@@ -741,10 +741,11 @@ print('{"reason": "ok", "pass": true}' if "You grade" in text else "Hello Ada!")
 
 def test_agents_may_be_judged_and_may_judge(judged_project: Run, server: Server) -> None:
     conftest = JUDGE_CONFTEST.format(url=server.url) + AGENTS
-    judged_project.write({"conftest.py": conftest, "agent.py": AGENT})
+    judged_project.write({"conftest.py": conftest})
     for provider, judge in (("cli", "critic"), ("openai", "cli"), ("cli", "cli")):
         judged_project.write(
             {
+                "agent.py": AGENT,
                 "a.eval.yaml": FILE.replace("provider: openai", f"provider: {provider}"),
                 "pytest.ini": f"[pytest]\nchatprompt_judge = {judge}\n",
             }
@@ -758,7 +759,10 @@ def test_agents_may_be_judged_and_may_judge(judged_project: Run, server: Server)
         exchanges = judged_project.snapshot(RECORDING.replace("openai", provider))["exchanges"]
         # What was recorded for others comes after it, and stays.
         assert ["reply" in exchange for exchange in exchanges[:2]] == [provider == "openai", judge == "critic"]
-        judged_project("--chatprompt-replay").assert_outcomes(passed=1)
+        # Neither is an agent run again.
+        judged_project.write({"agent.py": "raise SystemExit(1)"})
+        for options in (("--chatprompt-replay",), ("--chatprompt-live", "--chatprompt-replay")):
+            judged_project(*options).assert_outcomes(passed=1)
         assert len(server.requests) == sent
 
 
@@ -940,7 +944,10 @@ evalcases:
     parametrize: [{id: ada, name: Ada}, {id: bob, name: Bob}]
     outcome: Greets {{ name }}.
     input_messages: [{role: user, content: "Greet {{ name }}."}]
-    checks: [{type: llm_rubric}, {type: not_llm_rubric, value: "Forgets {{ name }}.", votes: 3}]
+    checks:
+      - {type: contains, value: Hello}
+      - {type: llm_rubric}
+      - {type: not_llm_rubric, value: "Forgets {{ name }}.", votes: 3}
 """
     conftest = JUDGE_CONFTEST.format(url=server.url)
     second = (

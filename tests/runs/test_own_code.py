@@ -1047,7 +1047,8 @@ def test_at_last(eval_api):
         }
     )
     own("--snapshot-update", "-k", "compares")
-    # pytester keeps the errors of a run in its own process.
-    result = own.apart("--chatprompt-report=report.json")
-    result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
-    result.stdout.no_fnmatch_line("*test_at_last*")
+    for arguments in ([], ["--chatprompt-report=report.json"]):
+        # pytester keeps the errors of a run in its own process.
+        result = own.apart(*arguments)
+        result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
+        result.stdout.no_fnmatch_line("*test_at_last*")

@@ -328,6 +328,8 @@ def test_workers_send_each_case_once(live_project: MakeLiveProject, server: Serv
 
 
 def test_under_n_the_workers_share_the_requests_in_flight(live_project: MakeLiveProject, server: Server) -> None:
+    # Long enough that those of both workers meet.
+    server.reply = Reply(delay_seconds=0.1)
     server.gather(4)
     live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "4", "-n", "2").assert_outcomes(passed=12)
     assert server.max_in_flight == 4

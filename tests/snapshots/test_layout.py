@@ -92,6 +92,7 @@ def test_a_value_that_is_not_json_is_an_error() -> None:
 
 @settings(max_examples=settings().max_examples // 2)
 @given(st.dictionaries(texts, json_data, max_size=4))
+@example({"a": "\n indented after an empty line\nb"})
 def test_loading_gives_back_the_same_data(data: dict[str, Any]) -> None:
     for loader in LOADERS:
         assert yaml.load(dump(data), Loader=loader) == (data or None)
