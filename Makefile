@@ -16,7 +16,7 @@ BROWSER := .venv-browser
 # One more than the cores of CI: for a quarter of their time tests wait for servers, processes and workers of their own.
 WORKERS ?= 3
 
-# Where tests write some 50,000 small files: in memory, if there is enough of it and programs may be started there.
+# Tests write some 50,000 small files: into memory, if there is enough of it and programs may be started there.
 IN_MEMORY = [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 1000000 ] && ! grep -q ' /dev/shm .*noexec' /proc/mounts
 test coverage soak: export TMPDIR ?= $(shell { $(IN_MEMORY); } 2>/dev/null && echo /dev/shm)
 
@@ -65,7 +65,7 @@ lock-clients:  ## pin the newest versions of these clients
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_layout.py tests/snapshots/test_files.py tests/snapshots/test_accept_change.py tests/capture/secrets/test_redaction.py $(ARGS)
 
-soak: $(READY)  ## the long forms of tests: many kills, many requests
+soak: $(READY)  ## the long forms of tests: many kills, requests and examples
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)
 
 formats: $(READY) $(FORMATS)/.ready  ## compare what promptfoo itself sends with what its files send here; needs npm

@@ -25,7 +25,7 @@ evalcases:
 
 
 # What updates have written and removed in this process, by the files, the options and the environment that they found.
-# Each test has a server of its own, whose port comes into no snapshot, and these variables.
+# Of what is different in each test, the port of its server comes into no snapshot, and these variables change none.
 _PORT = re.compile(rb"127\.0\.0\.1:\d+")
 _OF_THIS_TEST = ("HOME", "USERPROFILE", "PYTEST_DEBUG_TEMPROOT", "PYTEST_CURRENT_TEST")
 _updates: dict[object, tuple[dict[str, bytes], set[str]]] = {}
@@ -74,7 +74,7 @@ class Run:
     def with_snapshots(self, *arguments: str) -> Run:
         """This project with the snapshots that an update writes, or its recordings too, for tests of what comes after it.
 
-        Only for the first project with these files in this process pytest runs; the others get what that has written.
+        pytest runs only for the first project with these files in this process; the others get what it wrote then.
         """
         files = self._files()
         contents = frozenset((name, _PORT.sub(b"", content)) for name, content in files.items())

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema
 import pytest
 
 from pytest_chatprompt.__main__ import main
 from tests.git_repository import Git, commit_all
 from tests.media import PNG
-from tests.results.report_schema import report_schema
+from tests.results.report_schema import report_validator
 from tests.runs.conftest import LIVE_CONFTEST, Run
 from tests.runs.test_repeats import BAD, DOWN, EMPTY, GOOD, answer, recorded_numbers
 from tests.server import Reply, Server
@@ -464,7 +463,7 @@ def test_the_first_request_of_your_own_code_is_sent_both_ways(by_code: MakeRun, 
     ]
     result.stdout.fnmatch_lines(["own code * 1 * 100 * 30 *", "mean output tokens * 3 (3 to 3) * 3 (3 to 3)"])
     report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, report_schema())
+    report_validator().validate(report)
     (own,) = report["results"]
     versions = own["versions"]
     assert [each["response"]["text"] for each in versions["after"]["attempts"]] == ["to be or not to be"] * 5
@@ -859,7 +858,7 @@ def test_a_report_has_the_answers_to_both_versions(changed: MakeRun) -> None:
     reports = [f"--chatprompt-report=report.{suffix}" for suffix in ("json", "md", "html")]
     run(*AB, "--chatprompt-repeat=2", *reports)
     report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, report_schema())
+    report_validator().validate(report)
     c0, c1, c3 = report["results"]
     assert report["against"] == "main"
     assert report["ab"] == {
@@ -966,7 +965,7 @@ def test_the_reports_show_what_is_sent_to_another_model(by_model: MakeRun) -> No
     reports = [f"--chatprompt-report=report.{suffix}" for suffix in ("json", "md", "html")]
     run(*MODEL, "--chatprompt-repeat=1", *reports).assert_outcomes(failed=1, passed=1)
     report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, report_schema())
+    report_validator().validate(report)
     accepted, sent = report["changes"]
     assert (sent["removed"], sent["added"]) == (["model: gpt-5.5"], ["model: gpt-5-mini"])
     markdown = (run.path / "report.md").read_text(encoding="utf-8")

@@ -477,6 +477,20 @@ def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, argu
     assert server.requests == []
 
 
+def test_to_remove_what_is_unused_moves_the_recording_of_a_renamed_test_that_only_sends(
+    own: Run, server: Server
+) -> None:
+    sends = "import app\n\ndef test_sends(eval_api):\n    app.ask('two')\n"
+    own.write({"test_it.py": sends})
+    own.with_snapshots(*RECORD)
+    own.write({"test_it.py": sends.replace("test_sends", "test_renamed")})
+    own("--chatprompt-remove-unused")
+    assert own.snapshots() == ["__snapshots__/test_it/test_renamed.recording.yaml"]
+    server.requests.clear()
+    own(*BOTH).assert_outcomes(passed=1)
+    assert server.requests == []
+
+
 def test_a_moved_module_takes_its_recordings_along(own: Run, server: Server) -> None:
     own.write({"test_it.py": RENAMED})
     own.with_snapshots(*RECORD)

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
-from tests.results.report_schema import report_schema
+from tests.results.report_schema import report_validator
 from tests.runs.conftest import case_ids
 from tests.runs.test_repeats import (
     BAD,
@@ -419,7 +418,7 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     result = run(LIVE, ONE_BY_ONE, "--junitxml=junit.xml", *(f"--chatprompt-report={path}" for path in paths))
     result.assert_outcomes(errors=1)
     report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, report_schema())
+    report_validator().validate(report)
     (case,) = report["results"]
     repeats = case["repeats"]
     attempts = repeats.pop("attempts")
