@@ -111,18 +111,19 @@ class Compared:
         """What was not compared, and why; at most so many cases are named for a reason."""
         unknown = "no answer of one version, or of both, was graded"
         reasons = (
-            (each.left_out or (unknown if each.is_graded and not each.pairs.total else ""), node_id)
+            (each.left_out or unknown + _problem(each), node_id)
             for node_id, each in self.cases.items()
+            if each.left_out or ((each.is_graded or each.attempts) and not each.pairs.total)
         )
         for reason, node_ids in grouped(reasons).items():
-            if reason:
-                yield f"not compared: {listed(node_ids, most)}: {reason}"
+            yield f"not compared: {listed(node_ids, most)}: {reason}"
         same = sum(each.is_same for each in self.cases.values())
         if same:
             yield f"not sent, because nothing changes: {count(same, 'case')}"
         lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
         if lost:
-            yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}"
+            problem = _problem(*self.graded.values())
+            yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}{problem}"
         yield from self._words()
 
     def _words(self) -> Iterator[str]:
@@ -190,6 +191,13 @@ def turned(case: VersionsResult) -> str:
     if pairs.only_after == pairs.total:
         return FROM_NEVER
     return TO_NEVER if pairs.only_before == pairs.total else ""
+
+
+def _problem(*cases: VersionsResult) -> str:
+    """What to say of the first answer that is missing, or could not be graded; `""` if there is none."""
+    attempts = (attempt for each in cases for version in (each.before, each.after) for attempt in version.attempts)
+    problems = (each.problem.partition("\n")[0] for each in attempts if each.outcome == "error")
+    return next((f": {problem}" for problem in problems), "")
 
 
 def _rate(*versions: VersionResult) -> str:
