@@ -80,8 +80,7 @@ class Compared:
         yield "with 95 % intervals", *self.names
         for node_id, each in list(self.graded.items())[:most]:
             yield f"{node_id}{turned(each) and f' ({turned(each)})'}", _rate(each.before), _rate(each.after)
-        hidden = 0 if most is None else len(self.graded) - most
-        if hidden > 0:
+        if most is not None and (hidden := len(self.graded) - most) > 0:
             yield f"{count(hidden, 'more case')}", "", ""
         if len(self.graded) > 1:
             before, after = ([getattr(each, name) for each in self.graded.values()] for name in ("before", "after"))
@@ -109,19 +108,16 @@ class Compared:
 
     def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""
-        unknown = "no answer of one version, or of both, was graded"
         reasons = (
-            (each.left_out or unknown + _problem(each), node_id)
+            (each.left_out or f"no answer of one version, or of both, was graded{_problem(each)}", node_id)
             for node_id, each in self.cases.items()
             if each.left_out or ((each.is_graded or each.attempts) and not each.pairs.total)
         )
         for reason, node_ids in grouped(reasons).items():
             yield f"not compared: {listed(node_ids, most)}: {reason}"
-        same = sum(each.is_same for each in self.cases.values())
-        if same:
+        if same := sum(each.is_same for each in self.cases.values()):
             yield f"not sent, because nothing changes: {count(same, 'case')}"
-        lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
-        if lost:
+        if lost := sum(len(each.attempts) - each.pairs.total for each in self.graded.values()):
             problem = _problem(*self.graded.values())
             yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}{problem}"
         yield from self._words()
@@ -196,8 +192,7 @@ def turned(case: VersionsResult) -> str:
 def _problem(*cases: VersionsResult) -> str:
     """What to say of the first answer that is missing, or could not be graded; `""` if there is none."""
     attempts = (attempt for each in cases for version in (each.before, each.after) for attempt in version.attempts)
-    problems = (each.problem.partition("\n")[0] for each in attempts if each.outcome == "error")
-    return next((f": {problem}" for problem in problems), "")
+    return next((f": {each.problem}".partition("\n")[0] for each in attempts if each.outcome == "error"), "")
 
 
 def _rate(*versions: VersionResult) -> str:
