@@ -249,8 +249,8 @@ class UnusedSnapshots:
         )
 
         root = self.config.rootpath
-        is_updated = self._is_set("update_snapshots")
-        kinds = {_GONE} if is_updated or UNUSED in self._accepted else set()
+        is_accepted = self._is_set("update_snapshots") or UNUSED in self._accepted
+        kinds = {_GONE} if is_accepted else set()
         pruned = 0
         if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
@@ -259,7 +259,7 @@ class UnusedSnapshots:
                 kinds |= {_RECORDING, _LEFT}
                 pruned = self._prune(settled)
         removable = {path for path, kind in unused.items() if kind in kinds}
-        if not is_updated:
+        if not is_accepted:
             removable -= {path for path in removable if not is_recording(path) and holds_conflict(path)}
         folders = [uses.folder for uses in self.facts.uses.values()]
         if any(map(is_recording, removable)):
