@@ -184,9 +184,9 @@ def compared_versions(run: RunResults) -> Compared | None:
 def turned(case: VersionsResult) -> str:
     """Whether all answers pass of one version, and none of the other."""
     pairs = case.pairs
-    if pairs.only_after == pairs.total:
+    if 0 < pairs.only_after == pairs.total:
         return FROM_NEVER
-    return TO_NEVER if pairs.only_before == pairs.total else ""
+    return TO_NEVER if 0 < pairs.only_before == pairs.total else ""
 
 
 def _problem(*cases: VersionsResult) -> str:
