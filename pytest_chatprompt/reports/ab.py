@@ -144,9 +144,9 @@ class Compared:
     def sentence(self, show_name: Callable[[str], str] = str) -> str:
         """The verdict, with its numbers."""
         if self.verdict is None:
-            if any(each.attempts for each in self.cases.values()):
+            if any(each.attempts and not each.is_graded for each in self.cases.values()):
                 return "no verdict: no answer was graded"
-            if any(each.left_out for each in self.cases.values()):
+            if any(each.attempts or each.left_out for each in self.cases.values()):
                 return "no verdict: nothing could be compared"
             return f"nothing differs from {show_name(self.name)}, so nothing was sent"
         pairs = self.pairs

@@ -712,7 +712,7 @@ def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server)
             "a.eval.yaml:3:5: case 'c0': neither version has an answer",
             "OpenAI answered 401 Unauthorized: down",
             "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
-            "no verdict: no answer was graded",
+            "no verdict: nothing could be compared",
         ]
     )
     # With answers to one version there is nothing to compare, and no error.
@@ -721,7 +721,7 @@ def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server)
     result.assert_outcomes(passed=1)
     assert shown(result)[-2:] == [
         "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
-        "no verdict: no answer was graded",
+        "no verdict: nothing could be compared",
     ]
 
 
