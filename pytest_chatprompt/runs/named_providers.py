@@ -155,7 +155,8 @@ def provider_of_target(request: pytest.FixtureRequest, name: str) -> Provider:
     file = targets.file(folder)
     options = targets.config.stash[options_key]
     origins = {options.ab_provider: " (from --chatprompt-ab)", options.provider: " (from --chatprompt-provider)"}
-    origin, (name, _) = origins.get(name, ""), split_provider_name(name)
+    origin = origins.get(name, "")
+    name, _ = split_provider_name(name)
     suggestion = did_you_mean(name, sorted({*available, *(() if file is None else file.nodes)}))
     no_target = "" if file is None else f", and no such target in {file.shown_path}"
     raise UnknownProviderError(

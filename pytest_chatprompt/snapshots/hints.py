@@ -57,10 +57,12 @@ def mask_hint(changes: Iterable[Change]) -> str:
                 before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))  # noqa: PLW2901
             if before != after:
                 return ""
+    if not found:
+        return ""
     nouns = " and ".join(dict.fromkeys(kind.noun for kind in found))
     masks = ", ".join(f'r"{kind.pattern}": "{kind.shown}"' for kind in found)
     advice = "If it differs from run to run, mask it: let the fixture eval_masks give"
-    return f"Only what looks like {nouns} differs. {advice} {{{masks}}}" if found else ""
+    return f"Only what looks like {nouns} differs. {advice} {{{masks}}}"
 
 
 def _matches(kind: _Kind, text: str) -> list[str]:

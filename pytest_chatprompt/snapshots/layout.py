@@ -51,9 +51,10 @@ def inline(value: Any) -> str:
             return value if _is_plain(value) else _quoted(value)
         case None:
             return "null"
+        case bool():
+            return "true" if value else "false"
         case int():
-            # `True` is one.
-            return str(value).lower()
+            return str(value)
         case float():
             return str(_REPRESENTER.represent_float(value).value)
         case Mapping():
