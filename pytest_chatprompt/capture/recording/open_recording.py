@@ -285,10 +285,14 @@ def with_latency(
 
 
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
+    """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long.
+
+    Who reads it again goes on where the last one stopped, as at a socket: OpenAI's async client reads the rest so.
+    """
 
     def __init__(self, response: httpx.Response, entry: RecordingEntry) -> None:
         self._response = response
+        self._chunks, self._async_chunks = response.iter_bytes(), response.aiter_bytes()
         self._entry = entry
         self._body = bytearray()
         self._size = 0
@@ -296,12 +300,12 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         with self._ended():
-            for chunk in self._response.iter_bytes():
+            for chunk in self._chunks:
                 yield self._add(chunk)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with self._ended():
-            async for chunk in self._response.aiter_bytes():
+            async for chunk in self._async_chunks:
                 yield self._add(chunk)
 
     def close(self) -> None:
