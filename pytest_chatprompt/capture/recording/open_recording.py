@@ -6,7 +6,7 @@ import copy
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
@@ -71,9 +71,9 @@ class RecordingEntry:
             # Its own thread may be the one that ends those in flight.
             self.pay = partial(_pay, budget.reserve(billing), billing, len(request.content))
 
-    def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
+    def finish(self, status: int, headers: Mapping[str, str], body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply, of which the body is what was read, into its place in the recording."""
-        reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
+        reply = RecordedReply.of(status, headers, body, is_complete=is_complete)
         seconds = round(time.monotonic() - self._started_at, 3)
         self.exchange = RecordedExchange(request=self.request, reply=reply, latency_seconds=seconds)
         self.pay(reply, len(body))
@@ -266,7 +266,7 @@ def replay_or_post(
     # A built-in provider sends again after such a status: only the last reply counts.
     entry.is_repeated = is_retryable_status(response.status_code)
     if not entry.is_repeated:
-        entry.finish(response.status_code, response.headers.get("content-type", ""), response.content)
+        entry.finish(response.status_code, response.headers, response.content)
     return response
 
 
@@ -296,7 +296,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._entry = entry
         self._body = bytearray()
         self._size = 0
-        self._is_over = False
+        self._is_awaited = self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
         with self._ended():
@@ -319,6 +319,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     @contextmanager
     def _ended(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
+        self._is_awaited = True
         try:
             yield
         except Exception:
@@ -334,17 +335,18 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         return chunk
 
     def _end(self, *, is_complete: bool, is_broken: bool = False) -> None:
-        """Record the body; the first call counts. A body that was not read at all is not recorded."""
+        """Record the body; the first call counts. One that was given up before any of it came is not recorded."""
         if self._is_over:
             return
         self._is_over = True
-        if is_broken or self._size > MAX_REPLY_BYTES or not (is_complete or self._size):
+        is_given_up = self._is_awaited and not (is_complete or self._size)
+        if is_broken or is_given_up or self._size > MAX_REPLY_BYTES:
             self._entry.pay(None, self._size or 1)
             return
         # OpenAI's SDK reads no further than this, which is the end.
         is_complete = is_complete or self._body.rstrip().endswith(b"data: [DONE]")
-        content_type = self._response.headers.get("content-type", "")
-        self._entry.finish(self._response.status_code, content_type, bytes(self._body), is_complete=is_complete)
+        response = self._response
+        self._entry.finish(response.status_code, response.headers, bytes(self._body), is_complete=is_complete)
 
 
 def find_billing(request: httpx.Request) -> Billing | None:

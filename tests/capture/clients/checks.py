@@ -143,7 +143,7 @@ def recorded_stream(recording: OpenRecording) -> tuple[bool, list[Any]]:
 def whole_stream(client: Client) -> tuple[bool, list[Any]]:
     """What `recorded_stream` gives for the whole stream of a client's API."""
     api = client.api
-    return True, RecordedReply.of(200, api.content_type, b"".join(api.stream)).events
+    return True, RecordedReply.of(200, {"content-type": api.content_type}, b"".join(api.stream)).events
 
 
 def check_sent(client: Client, interceptor: RecordingInterceptor, *urls: str, is_async: bool = False) -> None:

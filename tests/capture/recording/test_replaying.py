@@ -140,12 +140,40 @@ def test_a_stream_that_is_closed_early_is_recorded_as_far_as_it_was_read(read: R
 
 
 @both
-def test_a_body_of_which_nothing_was_read_is_not_recorded(read: Read) -> None:
+def test_a_reply_of_which_only_the_status_was_read_is_recorded(read: Read) -> None:
     recording = OpenRecording(sends=True)
     stream = _Stream(CHUNKS, None)
-    assert read(recording, httpx.Response(200, stream=stream, request=REQUEST), 0)[1] == []
+    assert read(recording, httpx.Response(429, headers=SSE, stream=stream, request=REQUEST), 0)[1] == []
     assert stream.is_closed
+    assert only_reply(recording) == RecordedReply(
+        status=429, content_type=SSE["content-type"], is_complete=False, text=""
+    )
+    replayed, _ = read(OpenRecording(recording.exchanges(), sends=False), network(()), 0)
+    assert replayed.status_code == 429
+
+
+def test_a_reply_that_is_given_up_while_its_body_is_awaited_is_not_recorded() -> None:
+    recording = OpenRecording(sends=True)
+
+    class Slow(_Stream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            await asyncio.Event().wait()
+            yield b""
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(_read_whole(recording, Slow((), None)), 0.01))
     assert (recording.exchanges(), recording.sent_count) == ((), 1)
+
+
+async def _read_whole(recording: OpenRecording, stream: httpx.AsyncByteStream) -> None:
+    async def send(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=stream, request=REQUEST)
+
+    answer = await replay_or_send(recording, REQUEST, send)
+    try:
+        await answer.aread()
+    finally:
+        await answer.aclose()
 
 
 @both
