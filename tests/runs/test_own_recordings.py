@@ -296,12 +296,18 @@ def test_an_error_of_the_api_is_recorded_with_its_status(own: Run, server: Serve
 
 
 ACTING = """
-import app, boto3, httpx, openai, pytest, requests, urllib.error, urllib.request
+import aiohttp, app, asyncio, boto3, httpx, openai, pytest, requests, urllib.error, urllib.request
 
 def test_another_place(eval_api):
     reply = httpx.post(app.URL, json=app.body("moved"), follow_redirects=True)
     assert (reply.status_code, reply.url.query) == (200, b"to=here")
     assert requests.post(app.URL, json=app.body("moved")).url.endswith("?to=here")
+
+    async def post():
+        async with aiohttp.ClientSession() as session, session.post(app.URL, json=app.body("moved")) as reply:
+            return str(reply.url)
+
+    assert asyncio.run(post()).endswith("?to=here")
 
 def test_the_kind_of_an_error(eval_api):
     options = {"region_name": "us-east-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
@@ -329,13 +335,13 @@ def test_clients_act_on_a_recorded_reply_as_on_the_real_one(own: Run, server: Se
             return Reply({"message": "no"}, 400, {"x-amzn-errortype": "ValidationException"})
         return Reply({"error": {"message": "no"}}, 429, {"x-should-retry": "false"})
 
-    act_count = [False, True] * 2
+    act_count = [False, True] * 3
     server.script = act
     own.write({"test_it.py": ACTING})
     own(*RECORD).assert_outcomes(passed=4)
-    assert len(server.requests) == 7
+    assert len(server.requests) == 9
     own(*REPLAY).assert_outcomes(passed=4)
-    assert len(server.requests) == 7
+    assert len(server.requests) == 9
 
 
 def test_a_stream_that_the_client_does_not_read_on_is_recorded_as_far_as_it_was_read(own: Run, server: Server) -> None:

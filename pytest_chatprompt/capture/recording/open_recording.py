@@ -335,11 +335,14 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         return chunk
 
     def _end(self, *, is_complete: bool, is_broken: bool = False) -> None:
-        """Record the body; the first call counts. One that was given up before any of it came is not recorded."""
+        """Record the body; the first call counts.
+
+        What was given up before anything came is not recorded, but for an error or a redirect, which the status tells.
+        """
         if self._is_over:
             return
         self._is_over = True
-        is_given_up = self._is_awaited and not (is_complete or self._size)
+        is_given_up = self._is_awaited and self._response.is_success and not (is_complete or self._size)
         if is_broken or is_given_up or self._size > MAX_REPLY_BYTES:
             self._entry.pay(None, self._size or 1)
             return

@@ -152,28 +152,30 @@ def test_a_reply_of_which_only_the_status_was_read_is_recorded(read: Read) -> No
     assert replayed.status_code == 429
 
 
-def test_a_reply_that_is_given_up_while_its_body_is_awaited_is_not_recorded() -> None:
-    recording = OpenRecording(sends=True)
-
+@pytest.mark.parametrize(("status", "recorded"), [(200, []), (307, [307]), (429, [429])])
+def test_a_reply_that_is_given_up_before_its_body_comes_is_recorded_if_its_status_tells_it(
+    status: int, recorded: list[int]
+) -> None:
     class Slow(_Stream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             await asyncio.Event().wait()
             yield b""
 
-    with pytest.raises(TimeoutError):
-        asyncio.run(asyncio.wait_for(_read_whole(recording, Slow((), None)), 0.01))
-    assert (recording.exchanges(), recording.sent_count) == ((), 1)
-
-
-async def _read_whole(recording: OpenRecording, stream: httpx.AsyncByteStream) -> None:
     async def send(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, stream=stream, request=REQUEST)
+        return httpx.Response(status, stream=Slow((), None), request=REQUEST)
 
-    answer = await replay_or_send(recording, REQUEST, send)
-    try:
-        await answer.aread()
-    finally:
-        await answer.aclose()
+    async def read() -> None:
+        answer = await replay_or_send(recording, REQUEST, send)
+        try:
+            await asyncio.wait_for(answer.aread(), 0.01)
+        finally:
+            await answer.aclose()
+
+    recording = OpenRecording(sends=True)
+    with pytest.raises(TimeoutError):
+        asyncio.run(read())
+    assert [exchange.reply and exchange.reply.status for exchange in recording.exchanges()] == recorded
+    assert recording.sent_count == 1
 
 
 @both
