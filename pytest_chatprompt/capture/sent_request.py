@@ -86,19 +86,25 @@ class SentRequest:
         """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
-        endpoint = _endpoint(request.method, request.url, base_url)
+        endpoint = _endpoint(request.method, request.url, base_url, sent_target(request))
         return cls(endpoint, body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
     def of_post(cls, url: str, content: bytes, base_url: str, headers: Mapping[str, str]) -> Self:
         """Show a JSON body that will be posted; a stand-in answers it offline."""
-        endpoint, shown = _endpoint("POST", parsed_url(url), base_url), _shown_url(parsed_url(url))
+        target = parsed_url(url)
+        endpoint, shown = _endpoint("POST", target, base_url, target.raw_path), _shown_url(target)
         return cls(endpoint, decode_body(content, {}), shown, "default", headers=headers)
 
 
-def _endpoint(method: str, url: httpx.URL, base_url: Any) -> str:
+def sent_target(request: httpx.Request) -> bytes:
+    """Path and query of a request, as its client wrote them."""
+    return request.extensions.get("target") or request.url.raw_path
+
+
+def _endpoint(method: str, url: httpx.URL, base_url: Any, raw_target: bytes) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
-    target = _QUERY_PARAMETER.sub(_hide_secret, url.raw_path.decode("ascii"))
+    target = _QUERY_PARAMETER.sub(_hide_secret, raw_target.decode("ascii"))
     if isinstance(base_url, str | httpx.URL):
         base = parsed_url(base_url) if isinstance(base_url, str) else base_url
         prefix = base.raw_path.decode("ascii").rstrip("/")

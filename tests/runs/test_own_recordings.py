@@ -295,6 +295,34 @@ def test_an_error_of_the_api_is_recorded_with_its_status(own: Run, server: Serve
     own(*REPLAY).assert_outcomes(passed=1)
 
 
+TARGETS = """
+import http.client, urllib.parse
+
+import app
+
+def post(query):
+    host = urllib.parse.urlsplit(app.URL).netloc
+    connection = http.client.HTTPConnection(host)
+    connection.request("POST", "/./v1/chat/completions" + query, '{"messages": []}')
+    return connection.getresponse().read()
+
+def test_it(eval_api):
+    for query in ("", "?a=<b>", "?a=%3Cb%3E", "#c"):
+        post(query)
+    assert [sent.endpoint.partition("completions")[2] for sent in eval_api.sent] == ["", "?a=<b>", "?a=%3Cb%3E", "#c"]
+    assert {sent.endpoint.partition("completions")[0] for sent in eval_api.sent} == {"POST /./v1/chat/"}
+"""
+
+
+def test_the_target_of_a_request_is_shown_and_sent_as_the_client_writes_it(own: Run, server: Server) -> None:
+    own.write({"test_it.py": TARGETS})
+    own().assert_outcomes(passed=1)
+    own(*RECORD).assert_outcomes(passed=1)
+    queries = ["", "?a=<b>", "?a=%3Cb%3E", "#c"]
+    assert [path for path, _, _ in server.requests] == [f"/./v1/chat/completions{query}" for query in queries]
+    own(*REPLAY).assert_outcomes(passed=1)
+
+
 ACTING = """
 import aiohttp, app, asyncio, boto3, httpx, openai, pytest, requests, urllib.error, urllib.request
 

@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.request import getproxies
 
 import httpx
 
@@ -25,7 +26,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedRequest,
     recorded_request,
 )
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import SentRequest, sent_target
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.context import Budget, Settle, current_context
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
@@ -230,12 +231,14 @@ async def send_async(request: httpx.Request) -> httpx.Response:
 
 def _copy(request: httpx.Request) -> httpx.Request:
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
+    # httpcore would send it to a proxy too, in place of the address of the host.
+    target = {} if getproxies() else {"target": sent_target(request)}
     return httpx.Request(
         request.method,
         request.url,
         headers=[*headers, _ACCEPT_ENCODING],
         content=request.content,
-        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())},
+        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict()), **target},
     )
 
 
