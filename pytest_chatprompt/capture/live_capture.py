@@ -52,7 +52,7 @@ class FirstRequest:
     def take(self, request: httpx.Request) -> httpx.Request | None:
         """What is sent in place of a request; `None` for nothing."""
         # The query may hold a key, which is not shown.
-        path, mark, query = sent_target(request).decode("ascii").partition("?")
+        path, mark, query = sent_target(request).partition("?")
         shown, sent = (each.endpoint.partition(" ")[2].partition("?")[0] for each in (self.shown, self.sent))
         if self._first is None:
             if not path.endswith(shown):

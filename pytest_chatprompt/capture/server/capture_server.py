@@ -222,7 +222,9 @@ class CaptureServer:
             headers = httpx.Headers(received.headers.items(), encoding="latin-1").raw
             headers = [(name, value) for name, value in headers if name.lower() not in dropped]
             target = find_target(received.path, self.url)
-            extensions = {_TARGET: target}
+            extensions: dict[str, Any] = {_TARGET: target}
+            if target.path.startswith("/"):
+                extensions["target"] = target.path.encode("latin-1")
             request = httpx.Request(received.command, target.url, headers=headers, content=body, extensions=extensions)
             response = self._handle(request)
             return self.forward(request) if response is None else response

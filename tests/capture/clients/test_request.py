@@ -34,5 +34,5 @@ def test_no_header_is_added() -> None:
 @pytest.mark.parametrize("target", ["/a/../b", "/a?b=<c>", "/a#b", "/%7E?a=%2f", "/a?"])
 def test_path_and_query_stay_as_the_client_wrote_them(target: str) -> None:
     request = build_request("GET", f"https://api.example:8443{target}", [], b"")
-    assert sent_target(request) == target.encode()
-    assert sent_target(build_request("GET", "https://api.example", [], b"")) == b"/"
+    assert sent_target(request) == target
+    assert sent_target(build_request("GET", "https://api.example", [], b"")) == "/"
