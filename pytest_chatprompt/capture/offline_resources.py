@@ -40,6 +40,7 @@ _CATEGORIES: Final = (
 _VENDORS: Final = (
     ("anthropic", "anthropic-version", "", (".anthropic.com",)),
     ("gemini", "x-goog-api-client", "", (".googleapis.com",)),
+    ("gemini", "x-goog-upload-command", "", ()),
     ("cohere", "x-fern-sdk-name", "cohere", (".cohere.com",)),
     ("mistral", "user-agent", "mistral-client", (".mistral.ai",)),
     ("openai", "x-stainless-lang", "", (

@@ -230,6 +230,14 @@ def test_a_file_that_comes_to_gemini_in_pieces(api: EvalAPI) -> None:
     assert len(endpoints(api)) == 3
 
 
+@pytest.mark.parametrize("url", ["https://gateway.example", "http://127.0.0.1:9"])
+def test_a_file_that_comes_to_gemini_through_a_gateway(api: EvalAPI, url: str) -> None:
+    client = genai.Client(api_key="x", http_options={"base_url": url})
+    file = client.files.upload(file=io.BytesIO(b"%PDF"), config={"mime_type": "application/pdf"})
+    assert file.size_bytes == 4
+    assert len(endpoints(api)) == 2
+
+
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 def test_geminis_async_client(api: EvalAPI, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
