@@ -279,6 +279,20 @@ def test_what_only_looks_like_it_needs_a_route(api: EvalAPI, method: str, url: s
     assert [str(error).partition(" offline;")[0] for error in api.errors] == [f"nothing answers {method} {url}"]
 
 
+@pytest.mark.parametrize(
+    ("method", "url", "status"),
+    [
+        # A thread of OpenAI's Agents SDK sends what it has seen, some seconds later.
+        ("POST", "https://api.openai.com/v1/traces/ingest", 200),
+        # huggingface_hub asks once a day, and keeps a good answer in its cache.
+        ("GET", "https://huggingface.co/api/agent-harnesses", 404),
+    ],
+)
+def test_what_sdks_report_of_themselves_is_no_part_of_a_test(api: EvalAPI, method: str, url: str, status: int) -> None:
+    assert httpx.request(method, url).status_code == status
+    assert (api.sent, api.errors) == ((), [])
+
+
 @pytest.mark.usefixtures("api")
 def test_a_server_of_ones_own_is_left_alone_but_for_what_a_vendors_sdk_asks(echo_server: EchoServer) -> None:
     assert httpx.get(f"{echo_server.url}/v1/models").json()["path"] == "/v1/models"
