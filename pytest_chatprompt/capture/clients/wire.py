@@ -25,11 +25,16 @@ def build_request(method: str, url: str, headers: Iterable[tuple[bytes, bytes]],
     stream = httpx.ByteStream(content)
     request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream)
     request.read()
-    target = (_ORIGIN.sub("", url, count=1) or "/").encode("ascii")
+    target = written_target(url)
     if target != request.url.raw_path:
         # https://www.encode.io/httpcore/extensions/#target
         request.extensions["target"] = target
     return request
+
+
+def written_target(url: str) -> bytes:
+    """Path and query of a URL as they are written in it."""
+    return (_ORIGIN.sub("", url, count=1) or "/").encode("latin-1")
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:

@@ -31,8 +31,18 @@ def test_a_chunked_body_is_read_whole(start_server: StartServer) -> None:
     assert seen[0]["content-length"] == "5"
 
 
-@pytest.mark.parametrize("target", ["/v1/./a?b=<c>", "/v1/a?b=é", "/v1/a?b=%C3%A9", "//v1/a", "/v1/a?b=%zz"])
-def test_path_and_query_are_shown_as_the_client_writes_them(start_server: StartServer, target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        ("/openai/v1/./a?b=<c>", "/v1/./a?b=<c>"),
+        ("/openai/v1/a?b=é", "/v1/a?b=é"),
+        ("/openai/v1/a?b=%C3%A9", "/v1/a?b=%C3%A9"),
+        ("/openai//v1/a", "//v1/a"),
+        ("http://api.openai.com/v1/a?b=%zz", "/v1/a?b=%zz"),
+        ("http://api.openai.com", "/"),
+    ],
+)
+def test_path_and_query_are_shown_as_the_client_writes_them(start_server: StartServer, target: str, shown: str) -> None:
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -41,9 +51,9 @@ def test_path_and_query_are_shown_as_the_client_writes_them(start_server: StartS
         return httpx.Response(204)
 
     with connect(start_server(answer)) as client:
-        client.sendall(f"GET /openai{target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        client.sendall(f"GET {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
         assert receive_all(client).startswith(b"HTTP/1.1 204")
-    assert seen == [f"GET {target}"]
+    assert seen == [f"GET {shown}"]
 
 
 def test_a_client_that_waits_for_100_continue_gets_it(start_server: StartServer) -> None:
