@@ -105,7 +105,7 @@ def sent_target(request: httpx.Request) -> str:
 
 def _endpoint(method: str, url: httpx.URL, base_url: Any, target: str) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
-    target = _QUERY_PARAMETER.sub(_hide_secret, target)
+    target = hide_parameters(target)
     if isinstance(base_url, str | httpx.URL):
         base = parsed_url(base_url) if isinstance(base_url, str) else base_url
         prefix = base.raw_path.decode("ascii").rstrip("/")
@@ -120,7 +120,12 @@ def describe_request(request: httpx.Request) -> str:
 
 
 def _shown_url(url: httpx.URL) -> str:
-    return _QUERY_PARAMETER.sub(_hide_secret, str(url.copy_with(userinfo=b"") if url.userinfo else url))
+    return hide_parameters(str(url.copy_with(userinfo=b"") if url.userinfo else url))
+
+
+def hide_parameters(url: str) -> str:
+    """A URL, or path and query, with the secrets in its query hidden."""
+    return _QUERY_PARAMETER.sub(_hide_secret, url)
 
 
 def _hide_secret(parameter: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes, read_aws_messages, write_aws_message
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import SentRequest, hide_parameters
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
@@ -211,7 +211,7 @@ class RecordedReply(_Data):
     def of(cls, status: int, headers: Mapping[str, str], body: bytes, *, is_complete: bool = True) -> RecordedReply:
         """Record a reply, and of its headers the media type and those by which clients decide what to do next."""
         said: dict[str, Any] = {} if is_complete else {"is_complete": False}
-        if kept := {name: headers[name] for name in _REPLY_HEADERS if name in headers}:
+        if kept := {name: hide_parameters(headers[name]) for name in _REPLY_HEADERS if name in headers}:
             said["headers"] = kept
         content_type = headers.get("content-type", "")
         return cls(status=status, content_type=content_type, **read_content(body, content_type), **said)
