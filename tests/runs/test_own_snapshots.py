@@ -473,3 +473,31 @@ def test_sorted_requests_are_the_same_in_any_order(own: Run, monkeypatch: pytest
     own.update()
     monkeypatch.setenv("CHANCE", "1")
     own().assert_outcomes(passed=1)
+
+
+DATA = """
+import pytest
+
+@pytest.fixture
+def settings():
+    return {"model": "gpt-5.5"}
+
+def test_first(settings, eval_snapshot):
+    assert settings == eval_snapshot
+
+def test_second(eval_snapshot):
+    assert ["a"] == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_an_update_keeps_the_data_of_a_test_that_failed_before_it_compared(own: Run, workers: list[str]) -> None:
+    own.write({"test_it.py": DATA})
+    own.with_snapshots().write({"test_it.py": DATA.replace("return {", "assert not {")})
+    names = own.snapshots()
+    own("--snapshot-update", *workers).assert_outcomes(passed=1, errors=1)
+    assert own.snapshots() == names
+    # What no test compares with, syrupy removes once all tests pass.
+    own.write({"test_it.py": DATA.partition("def test_second")[0]})
+    own.update(*workers)
+    assert own.snapshots() == names[:1]
