@@ -177,20 +177,28 @@ def test_a_report_tells_a_run_as_it_is_with_what_was_accepted(shop: Run) -> None
     assert (own["outcome"], own["snapshot"]["state"]) == ("error", "same")
 
 
-def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
-    before = tree(shop)
+def test_an_id_that_no_change_has_is_told_and_the_others_are_accepted(shop: Run) -> None:
+    wanted = tree(shop)
+    result = shop("--chatprompt-accept", "0bad")
+    assert (result.ret, tree(shop)) == (1, wanted)
+    told = f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {FIRST}, {SECOND}. Nothing is accepted for it."
+    assert told in result.outlines
+    shop("--chatprompt-accept", FIRST)
+    wanted = tree(shop)
+    shop.with_snapshots()
+    shop.write({"a.md": A, "b.md": B})
+    shop.with_snapshots().write(CHANGED)
+    # Its tests count as passed, so it is written.
     result = shop("--chatprompt-accept", FIRST, "--chatprompt-accept", "0bad")
-    assert result.ret == 1
-    assert tree(shop) == before
-    problem = (
-        f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {FIRST}, {SECOND}. Nothing is accepted."
-    )
-    assert problem in result.outlines
+    assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "failed": 3})
+    assert told in result.outlines
+    assert f"accepted change {FIRST} in 4 snapshots" in result.outlines
+    assert tree(shop) == wanted
     shop.with_snapshots()
     result = shop("--chatprompt-accept", "new")
     assert result.ret == 1
     assert (
-        "--chatprompt-accept new: 'new' is no change of this run; no snapshot differs. Nothing is accepted."
+        "--chatprompt-accept new: 'new' is no change of this run; no snapshot differs. Nothing is accepted for it."
         in result.outlines
     )
 
@@ -207,9 +215,7 @@ def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
     shop.write({"test_broken.py": "import nothing"})
     result = shop("--chatprompt-accept", FIRST)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    problem = (
-        f"--chatprompt-accept {FIRST}: {FIRST!r} is no change of this run; no snapshot differs. Nothing is accepted."
-    )
+    problem = f"--chatprompt-accept {FIRST}: {FIRST!r} is no change of this run; no snapshot differs. Nothing is accepted for it."
     assert problem in result.outlines
     assert tree(shop) == before
 
