@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,37 @@ def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> Non
     names = tree(renamed).keys()
     renamed("--chatprompt-accept", "0bad", "--chatprompt-accept", "unused")
     assert tree(renamed).keys() == names
+
+
+UNSTEADY = """
+import pytest
+runs = []
+
+@pytest.fixture(autouse=True)
+def unsteady(request):
+    runs.append(request.node.name)
+    if "both" in request.node.name and runs.count(request.node.name) == 1:
+        pytest.fail("the first time")
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_what_is_accepted_of_tests_that_run_again_is_what_an_update_writes(
+    shop: Run, workers: list[str], use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("rerunfailures")
+    wanted = updated(shop)
+    shop.write({"conftest.py": UNSTEADY})
+    reruns = (*workers, "--reruns=2")
+    # Each test fails three times for the other change, or once for the fixture.
+    result = shop(*reruns, f"--chatprompt-accept={FIRST}")
+    assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "failed": 3, "rerun": 6})
+    assert f"accepted change {FIRST} in 4 snapshots" in result.outlines
+    assert [change["id"] for change in report(shop, *reruns)["changes"]] == [SECOND]
+    result = shop(*reruns, f"--chatprompt-accept={SECOND}")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4, "rerun": 2})
+    assert f"accepted change {SECOND} in 3 snapshots" in result.outlines
+    assert tree(shop) == wanted
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
