@@ -275,7 +275,7 @@ class UnusedSnapshots:
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}
         self._refused |= removal.refused
-        self._has_found = bool(removed or removal.moved or self._refused)
+        self._has_found = bool(removed or removal.moved or self._refused or _GONE in unused.values())
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
@@ -312,13 +312,14 @@ class UnusedSnapshots:
         from pytest_chatprompt.reports.run_commands import repeated  # noqa: PLC0415
 
         words = list(map(str, self.config.invocation_params.args))
-        gone = sum(kind is _GONE for kind in unused.values())
+        conflicts = set(filter(holds_conflict, unused))
+        gone = sum(kind is _GONE for path, kind in unused.items() if path not in conflicts)
         yield from self._listed(unused, _GONE, "unused")
         if gone:
             yield f"To remove {_pronoun(gone)}: {repeated(words, f'--chatprompt-accept={UNUSED}')}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
-        left = {path for path, kind in unused.items() if kind is not _GONE and not holds_conflict(path)}
+        left = {path for path, kind in unused.items() if kind is not _GONE and path not in conflicts}
         if left:
             if self._options.remove_unused and not left <= self._refused.keys():
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
@@ -330,9 +331,8 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), kind.noun)} {state}: {kind.reason.format(_pronoun(len(paths)))}."
         for path in paths:
-            note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
-            by_hand = ": delete it yourself" if note and kind is not _GONE else ""
-            yield f"  {shown_path(path, self.config.rootpath)}{note}{by_hand}"
+            note = ", which holds the conflict of a merge: delete it yourself" if holds_conflict(path) else ""
+            yield f"  {shown_path(path, self.config.rootpath)}{note}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -321,10 +321,18 @@ def test_unused_snapshots_with_the_conflict_of_a_merge_stay_until_an_update(run_
     run_with_snapshots.write({"a.eval.yaml": HELLO})
     path = run_with_snapshots.path / GEMINI_SNAPSHOT
     path.write_text(f"<<<<<<< HEAD\n{path.read_text()}=======\n>>>>>>> theirs\n")
-    named = [f"  {SECOND_SNAPSHOTS[0]}", f"  {GEMINI_SNAPSHOT}, which holds the conflict of a merge"]
+    named = [
+        f"  {SECOND_SNAPSHOTS[0]}",
+        f"  {GEMINI_SNAPSHOT}, which holds the conflict of a merge: delete it yourself",
+        "To remove it: pytest -p no:cacheprovider --chatprompt-accept=unused",
+    ]
     assert set(named) <= set(run_with_snapshots().outlines)
-    result = run_with_snapshots("--chatprompt-remove-unused")
-    assert named[1] in result.outlines
+    for option in ("--chatprompt-remove-unused", "--chatprompt-accept=unused"):
+        result = run_with_snapshots(option)
+        assert result.ret == 1
+        assert named[1] in result.outlines
+    result.stdout.no_fnmatch_line("To remove it*")
+    result.stdout.no_fnmatch_line("*nothing is removed*")
     assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT, GEMINI_SNAPSHOT]
     run_with_snapshots.update()
     assert eval_snapshots(run_with_snapshots) == [HELLO_SNAPSHOT]
