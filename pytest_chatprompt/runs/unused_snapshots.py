@@ -33,6 +33,7 @@ from pytest_chatprompt.snapshots.unused import (
     gone_snapshots,
     holds_conflict,
     unused_snapshots,
+    without_used,
     written_files,
 )
 from pytest_chatprompt.wording import count, grouped, shown_path
@@ -218,8 +219,7 @@ class UnusedSnapshots:
         return uses.needed - (self.facts.passed - self.facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
-        asserted = set(map(normalized_name, self.facts.asserted))
-        return [path for path in uses.unused if normalized_name(str(path)) not in asserted]
+        return without_used(uses.unused, self.facts.asserted, str)
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""

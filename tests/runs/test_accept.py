@@ -295,6 +295,19 @@ def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
     assert tree(renamed).keys() == wanted.keys()
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_a_name_in_another_case_replaces_the_old_one(run: Run, workers: list[str]) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_own.py": OWN, "a.md": A, "b.md": B})
+    run.with_snapshots().write({"a.eval.yaml": HELLO.replace("id: hello", "id: Hello")})
+    run.write({"test_own.py": OWN.replace("test_own", "test_Own")})
+    run(*workers, "--chatprompt-accept=new")
+    assert run(*workers).ret == 1
+    assert run(*workers, "--chatprompt-remove-unused").ret == 0
+    names = ["a.eval/Hello[openai].yaml", "test_own/test_Own~349b5cab2a16.yaml"]
+    assert list(tree(run)) == [f"__snapshots__/{name}" for name in names]
+    assert run(*workers).ret == 0
+
+
 def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
     renamed.write({"c.eval.yaml": LEFT.replace("new name", "old name")})
     names = tree(renamed).keys()
