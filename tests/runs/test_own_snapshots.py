@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import Run
+from tests.runs.conftest import HELLO, Run
 
 APP = """
 import httpx
@@ -501,3 +501,22 @@ def test_an_update_keeps_the_data_of_a_test_that_failed_before_it_compared(own: 
     own.write({"test_it.py": DATA.partition("def test_second")[0]})
     own.update(*workers)
     assert own.snapshots() == names[:1]
+
+
+def test_a_snapshot_that_cannot_be_written_is_told_as_that(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    own.write({"test_it.py": ASKS, "a.eval.yaml": HELLO})
+    # Root may write everywhere.
+    monkeypatch.setattr("pytest_chatprompt.snapshots.assertion.atomic_write", refuse)
+    result = own("--snapshot-update")
+    result.assert_outcomes(failed=2)
+    reason = "cannot be written: Permission denied; make room for it, or make it writable, and run again"
+    result.stdout.fnmatch_lines(
+        [
+            f"*case 'hello': the snapshot __snapshots__/a.eval/hello?openai?.yaml {reason}",
+            f"test_it.py:6: the snapshot __snapshots__/test_it/test_asks.yaml {reason}",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
