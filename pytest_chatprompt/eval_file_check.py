@@ -20,9 +20,14 @@ def main(arguments: Sequence[str]) -> int:
     for name in arguments:
         try:
             cases = load_eval_file(root / name, root)
-            problems += [case.written for case in cases if isinstance(case.written, EvalFileError)]
         except EvalFileError as error:
             problems.append(error)
+            continue
+        for case in cases:
+            try:
+                case.render()
+            except EvalFileError as error:
+                problems.append(error)
     sys.stdout.write("".join(f"{problem}\n" for problem in problems))
     return 1 if problems else 0
 

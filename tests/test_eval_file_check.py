@@ -43,12 +43,17 @@ def test_every_problem_of_every_file_is_reported_as_pytest_reports_it(
         GOOD.replace("content", "contnet") + GOOD.partition("\n")[2].replace("id: a", "id: b").replace("user", "usr"),
     )
     in_project.write("evals/file.eval.yaml", "evalcases: []\n")
-    assert main(["good.eval.yaml", "evals/case.eval.yaml", "evals/cases.eval.yaml", "evals/file.eval.yaml"]) == 1
+    template = GOOD.replace("hello", '"{{ nmae }}"').replace("id: a", "id: a\n    parametrize: [{name: Ada}]")
+    in_project.write("evals/rows.eval.yaml", template)
+    names = ["evals/case.eval.yaml", "evals/cases.eval.yaml", "evals/file.eval.yaml", "evals/rows.eval.yaml"]
+    assert main(["good.eval.yaml", *names]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "evals/case.eval.yaml:4:9: the id 'a' is used twice, first on line 2",
         "evals/cases.eval.yaml:3:35: case 'a': unknown key 'contnet'; did you mean 'content'?",
         "evals/cases.eval.yaml:5:29: case 'b': unknown role: 'usr'; did you mean 'user'?",
         "evals/file.eval.yaml:1:12: 'evalcases' is empty",
+        "evals/rows.eval.yaml:4:44: case 'a[0]': unknown variable 'nmae'; did you mean 'name'? "
+        "(row at evals/rows.eval.yaml:3:19)",
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
@@ -277,6 +278,11 @@ class GeminiGenerateContent(ChatAPI):
 
     call_ids = "{digest}"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
+    # It counts towards the limit of the input: https://firebase.google.com/docs/ai-logic/generate-structured-output
+    schema_paths = (
+        *product(["generationConfig"], ["responseSchema", "responseJsonSchema", "_responseJsonSchema"]),
+        *product(["generation_config"], ["response_schema", "response_json_schema"]),
+    )
     finish_reasons = FinishReasons("STOP", "MAX_TOKENS", "STOP", "SAFETY")
     # https://ai.google.dev/gemini-api/docs/troubleshooting, https://cloud.google.com/apis/design/errors
     error_words: ClassVar[Mapping[int, str]] = {

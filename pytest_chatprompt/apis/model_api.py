@@ -111,12 +111,15 @@ class ModelAPI(ABC):
         price_vendor: the vendor's id in the price list of `genai-prices`, if no provider of the API says it; `""` for
             none.
         prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
+        schema_paths: where a body has the schema of the answer, if it is not below one of these; it is read, but nobody
+            says whether before the prompt or behind it.
         error_words: the API's own word for a status of an error, and for all others of its hundred: 4 and 5.
         refusal: what to do about a reply that is not for this API.
     """
 
     price_vendor: ClassVar[str] = ""
     prompt_keys: ClassVar[tuple[str, ...]] = ()
+    schema_paths: ClassVar[tuple[tuple[str, ...], ...]] = ()
     error_words: ClassVar[Mapping[int, str]] = {}
     refusal: ClassVar[str] = ""
 

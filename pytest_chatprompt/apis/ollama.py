@@ -163,6 +163,7 @@ class OllamaAPI(ChatAPI):
 class OllamaChat(OllamaAPI):
     """Ollama's `/api/chat`."""
 
+    # The model does not see the schema in `format`: a grammar holds it to it (ollama, `llm/llama_server.go`).
     prompt_keys = ("model", "tools", "messages")
 
     def content(self, text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

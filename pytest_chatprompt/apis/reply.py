@@ -5,11 +5,11 @@ Without a queued reply, the answer is the smallest valid one. Equal input gives 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
 import httpx
@@ -18,6 +18,9 @@ from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mappi
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT
 from pytest_chatprompt.text.json_data import thaw
+
+# pytest shows no frame of this module.
+__tracebackhide__ = True
 
 _CALL_SHAPE: Final = "{'name': ..., 'arguments': {...}}"
 
@@ -39,8 +42,7 @@ class Reply:
         if isinstance(self.tool_calls, str | Mapping) or not isinstance(self.tool_calls, Iterable):
             raise TypeError(f"tool_calls must be a list of mappings, [{_CALL_SHAPE}], not {self.tool_calls!r}")
         self.tool_calls = tuple(_checked_call(call, f"tool_calls[{at}]") for at, call in enumerate(self.tool_calls))
-        if self.json is not None:
-            self.json = _json_copy(self.json, "json")
+        self.json = _json_copy(self.json, "json")
         if self.usage is not None:
             self.usage = _checked_usage(self.usage)
         self._check_combination()
@@ -111,8 +113,7 @@ class ModelRequest(NamedTuple):
     def from_httpx(cls, request: httpx.Request) -> Self:
         """Read an httpx request, whose body has been read."""
         body = read_body(decode_body(request.content, request.headers))
-        seed = f"{request.url.path}\n{json_text(body)}"
-        digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:40]
+        digest = sha256(f"{request.url.path}\n{json_text(body)}".encode(errors="surrogatepass")).hexdigest()[:40]
         return cls(request.url.path, dict(request.url.params) if request.url.query else {}, as_mapping(body), digest)
 
     @property
@@ -318,6 +319,5 @@ def _call_digest(request: ModelRequest, place: int, call: Mapping[str, Any]) -> 
     A client sends the ids back. If they changed with every word of a prompt, a one-line change would show in the
     snapshot as many.
     """
-    thread = request.body.get("previous_response_id")
-    seed = json_text([place, call["name"], call["arguments"], thread])
-    return hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]
+    seed = json_text([place, call["name"], call["arguments"], request.body.get("previous_response_id")])
+    return sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]

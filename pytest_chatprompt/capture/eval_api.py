@@ -180,6 +180,7 @@ class EvalAPI(respx.MockRouter):
         Raises:
             ValueError, TypeError: an argument is invalid, or two of them exclude each other.
         """
+        __tracebackhide__ = True
         from pytest_chatprompt.apis.reply import Reply  # noqa: PLC0415
 
         self.was_used = True

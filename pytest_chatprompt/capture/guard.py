@@ -29,6 +29,9 @@ from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 from pytest_chatprompt.providers.context import holding
 from pytest_chatprompt.wording import shown_path
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
@@ -349,8 +352,7 @@ def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
     """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
     library = ""
     for file, line in stack:
-        installed = _INSTALLED.search(file)
-        if installed is not None:
+        if (installed := _INSTALLED.search(file)) is not None:
             if installed[1] in _TEST_RUNNERS:
                 break
             library = installed[1]

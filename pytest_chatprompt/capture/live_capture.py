@@ -18,7 +18,7 @@ from pytest_chatprompt.apis.chat_provider import DEFAULT_TIMEOUT_SECONDS
 from pytest_chatprompt.capture.clients.wire import build_request, error_reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import SentRequest, sent_target
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import Cancellation, current_context, holding
 from pytest_chatprompt.providers.http.client import HTTPClient
@@ -52,7 +52,7 @@ class FirstRequest:
     def take(self, request: httpx.Request) -> httpx.Request | None:
         """What is sent in place of a request; `None` for nothing."""
         # The query may hold a key, which is not shown.
-        path, mark, query = request.url.raw_path.decode("ascii").partition("?")
+        path, mark, query = sent_target(request).partition("?")
         shown, sent = (each.endpoint.partition(" ")[2].partition("?")[0] for each in (self.shown, self.sent))
         if self._first is None:
             if not path.endswith(shown):

@@ -40,8 +40,11 @@ _CATEGORIES: Final = (
 _VENDORS: Final = (
     ("anthropic", "anthropic-version", "", (".anthropic.com",)),
     ("gemini", "x-goog-api-client", "", (".googleapis.com",)),
+    ("gemini", "x-goog-upload-command", "", ()),
     ("cohere", "x-fern-sdk-name", "cohere", (".cohere.com",)),
     ("mistral", "user-agent", "mistral-client", (".mistral.ai",)),
+    ("huggingface", "user-agent", "hf_hub/", (".huggingface.co",)),
+    ("litellm", "host", "raw.githubusercontent.com", ()),
     ("openai", "x-stainless-lang", "", (
         ".openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".groq.com",
         ".together.ai", ".cerebras.ai", ".fireworks.ai", ".deepseek.com", ".openrouter.ai", ".x.ai",
@@ -222,6 +225,9 @@ _ENDPOINTS: Final = (
     ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
     ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
     ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
+    # openai-agents 0.24 `tracing/processors.py`, huggingface_hub 2.4 `utils/_detect_agent.py`, litellm 1.110.
+    ("POST", r"^/v1/traces/ingest$", lambda *_: _json({}), False),
+    ("GET", r"^/api/agent-harnesses$|/litellm/main/model_prices_\w+\.json$", lambda *_: httpx.Response(404), False),
 )
 
 

@@ -15,6 +15,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.conversion import SentFiles, file_pieces
 from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 from pytest_chatprompt.providers.response import Finding
+from pytest_chatprompt.text.json_data import value_at
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import common_start, data_place
 
@@ -146,24 +147,13 @@ def _leaves(value: Any, place: _Place, key: str = "", *, is_read: bool) -> Itera
 _CHARACTERS_PER_TOKEN: Final = 4
 # They stand among the keys of the prompt, but are not part of its text.
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
-# Their values say what a part is, or how to cache it, and are not part of its text.
-_FORM_KEYS: Final = frozenset(
-    {
-        "role",
-        "type",
-        "id",
-        "tool_call_id",
-        "tool_use_id",
-        "toolUseId",
-        "call_id",
-        "status",
-        "detail",
-        BINARY_KEY,
-        *_CACHE_KEYS,
-    }
-)
+# Their values say what a part is, where it is, or how to cache it, and are not part of its text.
+_PLACE_KEYS: Final = frozenset({"image_url", "document_url", "file_url", "file_id"})
+_ID_KEYS: Final = frozenset({"id", "tool_call_id", "tool_use_id", "toolUseId", "call_id"})
+_FORM_KEYS: Final = _PLACE_KEYS | _ID_KEYS | {"role", "type", "status", "detail", BINARY_KEY, *_CACHE_KEYS}
 # Nor are these in what stands under one of those, in camel or snake case: a file.
-_FILE_KEYS: Final = _FORM_KEYS | {"data", "bytes", "format", "media_type", "mimeType", "mime_type"}
+_TYPE_KEYS: Final = frozenset({"format", "media_type", "mimeType", "mime_type"})
+_FILE_KEYS: Final = _FORM_KEYS | _TYPE_KEYS | {"data", "bytes", "url", "fileUri", "file_uri", "s3Location"}
 _FILES: Final = frozenset({"source", "inlinedata", "filedata", "inputaudio", "image", "document", "audio", "video"})
 # What stands under these is read as it is, however deep: arguments and results of tools, documents that are data.
 _DATA: Final = frozenset({"input", "args", "arguments", "response", "json", "data"})
@@ -181,9 +171,10 @@ def count_characters(sent: SentRequest) -> int:
     return sum(len(text) for texts in part_texts(sent).values() for text in texts)
 
 
-def read_keys(sent: SentRequest) -> list[str]:
-    """The keys of a body whose texts a model reads."""
-    return [key for key in prompt_keys(sent) if key not in _NOT_READ]
+def read_paths(sent: SentRequest) -> list[tuple[str, ...]]:
+    """The paths in a body below which a model reads the texts."""
+    api = api_of(sent)
+    return [*(api.schema_paths if api else ()), *((key,) for key in prompt_keys(sent) if key not in _NOT_READ)]
 
 
 def estimate_tokens(characters: int) -> int:
@@ -268,7 +259,8 @@ def part_texts(sent: SentRequest, files: SentFiles | None = None) -> dict[str, l
 
 # By the role of a turn, or by the key of the body that holds no turns.
 _PARTS: Final = {"system": "system text", "tool": "tool results", "toolConfig": "tools"} | dict.fromkeys(
-    ("response_format", "text", "output_config", "output_format"), "answer format"
+    ("response_format", "text", "output_config", "output_format", "generationConfig", "generation_config"),
+    "answer format",
 )
 
 
@@ -278,8 +270,8 @@ def _pieces(sent: SentRequest) -> Iterator[tuple[str, Any]]:
     api = api_of(sent)
     # What is given to a function has the messages of a chat prompt, and no endpoint.
     api = get_api("openai-chat") if not sent.endpoint and "messages" in body else api
-    keys = read_keys(sent) if body is sent.body else body
-    items = [(key, item) for key in keys for item in as_items(body.get(key))]
+    paths = read_paths(sent) if body is sent.body else [(key,) for key in body]
+    items = [(path[0], item) for path in paths for item in as_items(value_at(body, path))]
     for number, (key, item) in enumerate(items, start=1):
         said = [*_said(api, key, item)]
         for role, value in said:

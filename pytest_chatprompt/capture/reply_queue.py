@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.sent_request import SentRequest
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 When = str | Callable[["SentRequest"], object]
 
 _SHOWN_CHARACTERS: Final = 40

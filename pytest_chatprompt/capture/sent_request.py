@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import httpx
 
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import model_headers, parsed_url
+from pytest_chatprompt.providers.http.client import bare_request, model_headers, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
@@ -86,19 +86,26 @@ class SentRequest:
         """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
-        endpoint = _endpoint(request.method, request.url, base_url)
+        endpoint = _endpoint(request.method, request.url, base_url, sent_target(request))
         return cls(endpoint, body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
     def of_post(cls, url: str, content: bytes, base_url: str, headers: Mapping[str, str]) -> Self:
         """Show a JSON body that will be posted; a stand-in answers it offline."""
-        endpoint, shown = _endpoint("POST", parsed_url(url), base_url), _shown_url(parsed_url(url))
-        return cls(endpoint, decode_body(content, {}), shown, "default", headers=headers)
+        request = bare_request(url)
+        endpoint = _endpoint("POST", request.url, base_url, sent_target(request))
+        return cls(endpoint, decode_body(content, {}), _shown_url(request.url), "default", headers=headers)
 
 
-def _endpoint(method: str, url: httpx.URL, base_url: Any) -> str:
+def sent_target(request: httpx.Request) -> str:
+    """Path and query of a request, as its client wrote them."""
+    target: bytes = request.extensions.get("target") or request.url.raw_path
+    return target.decode(errors="surrogateescape")
+
+
+def _endpoint(method: str, url: httpx.URL, base_url: Any, target: str) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
-    target = _QUERY_PARAMETER.sub(_hide_secret, url.raw_path.decode("ascii"))
+    target = _QUERY_PARAMETER.sub(_hide_secret, target)
     if isinstance(base_url, str | httpx.URL):
         base = parsed_url(base_url) if isinstance(base_url, str) else base_url
         prefix = base.raw_path.decode("ascii").rstrip("/")

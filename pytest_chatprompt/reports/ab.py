@@ -80,8 +80,7 @@ class Compared:
         yield "with 95 % intervals", *self.names
         for node_id, each in list(self.graded.items())[:most]:
             yield f"{node_id}{turned(each) and f' ({turned(each)})'}", _rate(each.before), _rate(each.after)
-        hidden = 0 if most is None else len(self.graded) - most
-        if hidden > 0:
+        if most is not None and (hidden := len(self.graded) - most) > 0:
             yield f"{count(hidden, 'more case')}", "", ""
         if len(self.graded) > 1:
             before, after = ([getattr(each, name) for each in self.graded.values()] for name in ("before", "after"))
@@ -109,20 +108,18 @@ class Compared:
 
     def notes(self, most: int | None = MOST_CASES) -> Iterator[str]:
         """What was not compared, and why; at most so many cases are named for a reason."""
-        unknown = "no answer of one version, or of both, was graded"
         reasons = (
-            (each.left_out or (unknown if each.is_graded and not each.pairs.total else ""), node_id)
+            (each.left_out or f"no answer of one version, or of both, was graded{_problem(each)}", node_id)
             for node_id, each in self.cases.items()
+            if each.left_out or ((each.is_graded or each.attempts) and not each.pairs.total)
         )
         for reason, node_ids in grouped(reasons).items():
-            if reason:
-                yield f"not compared: {listed(node_ids, most)}: {reason}"
-        same = sum(each.is_same for each in self.cases.values())
-        if same:
+            yield f"not compared: {listed(node_ids, most)}: {reason}"
+        if same := sum(each.is_same for each in self.cases.values()):
             yield f"not sent, because nothing changes: {count(same, 'case')}"
-        lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
-        if lost:
-            yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}"
+        if lost := sum(len(each.attempts) - each.pairs.total for each in self.graded.values()):
+            problem = _problem(*self.graded.values())
+            yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}{problem}"
         yield from self._words()
 
     def _words(self) -> Iterator[str]:
@@ -147,9 +144,9 @@ class Compared:
     def sentence(self, show_name: Callable[[str], str] = str) -> str:
         """The verdict, with its numbers."""
         if self.verdict is None:
-            if any(each.attempts for each in self.cases.values()):
+            if any(each.attempts and not each.is_graded for each in self.cases.values()):
                 return "no verdict: no answer was graded"
-            if any(each.left_out for each in self.cases.values()):
+            if any(each.attempts or each.left_out for each in self.cases.values()):
                 return "no verdict: nothing could be compared"
             return f"nothing differs from {show_name(self.name)}, so nothing was sent"
         pairs = self.pairs
@@ -187,9 +184,15 @@ def compared_versions(run: RunResults) -> Compared | None:
 def turned(case: VersionsResult) -> str:
     """Whether all answers pass of one version, and none of the other."""
     pairs = case.pairs
-    if pairs.only_after == pairs.total:
+    if 0 < pairs.only_after == pairs.total:
         return FROM_NEVER
-    return TO_NEVER if pairs.only_before == pairs.total else ""
+    return TO_NEVER if 0 < pairs.only_before == pairs.total else ""
+
+
+def _problem(*cases: VersionsResult) -> str:
+    """What to say of the first answer that is missing, or could not be graded; `""` if there is none."""
+    attempts = (attempt for each in cases for version in (each.before, each.after) for attempt in version.attempts)
+    return next((f": {each.problem}".partition("\n")[0] for each in attempts if each.outcome == "error"), "")
 
 
 def _rate(*versions: VersionResult) -> str:

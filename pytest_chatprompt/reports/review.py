@@ -163,8 +163,9 @@ def cost_line(costs: Sequence[ChangeCost], quote: Callable[[str], str] = str) ->
         ]
         sizes = sorted({cost.prefix_characters for cost in broken})
         number = f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{sizes[0]:,}"
-        first = f"the first {number} {'character is' if sizes == [1] else 'characters are'} as before"
-        parts.append(f"{first}; vendors' caches end there, at {listed(numbered_places, _COST_PLACES, 'place')}")
+        first = f"the first {number} {'character is' if sizes == [1] else 'characters are'}"
+        same = f"{first if any(sizes) else 'not even the first character is'} as before"
+        parts.append(f"{same}; vendors' caches end there, at {listed(numbered_places, _COST_PLACES, 'place')}")
     return "; ".join(parts)
 
 

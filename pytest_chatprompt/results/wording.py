@@ -201,7 +201,7 @@ def describe_repeats(result: RepeatsResult) -> str:
     """Say how many answers of a case pass, and why the others do not; the first line is a summary."""
     errors = len(result.attempts) - result.answers
     counts = [describe_passes(result)] if result.answers else []
-    counts += [f"{errors} could not be obtained or graded"] if errors else []
+    counts += [f"{count(errors, 'answer')} could not be obtained or graded"] if errors else []
     not_sent = result.planned - len(result.attempts)
     counts += [f"{not_sent} not sent"] if not_sent else []
     counts.append(f"{result.needed} of {result.planned} must pass")

@@ -30,12 +30,14 @@ def value_of_fixture(request: pytest.FixtureRequest, name: str) -> Provider | No
     """The provider that the fixture `<name>_provider` gives; `None` if there is no such fixture."""
     fixture_name = f"{name}_provider"
     try:
-        provider: Provider = request.getfixturevalue(fixture_name)
-        return provider
+        provider: Provider | None = request.getfixturevalue(fixture_name)
     except pytest.FixtureLookupError as error:
         if error.argname != fixture_name:
             raise
-    return None
+        return None
+    if provider is None:
+        raise ProviderError(f"the fixture '{fixture_name}' returns None; return a provider from it")
+    return provider
 
 
 @dataclass(eq=False)

@@ -252,8 +252,8 @@ class UnusedSnapshots:
         )
 
         root = self.config.rootpath
-        is_updated = self._is_set("update_snapshots")
-        kinds = {_GONE} if is_updated or UNUSED in self._accepted else set()
+        is_accepted = self._is_set("update_snapshots") or UNUSED in self._accepted
+        kinds = {_GONE} if is_accepted else set()
         pruned = 0
         if self._options.remove_unused and has_passed:
             kinds |= {_GONE, _SNAPSHOT}
@@ -262,7 +262,7 @@ class UnusedSnapshots:
                 kinds |= {_RECORDING, _LEFT}
                 pruned = self._prune(settled)
         removable = {path for path, kind in unused.items() if kind in kinds}
-        if not is_updated:
+        if not is_accepted:
             removable -= {path for path in removable if not is_recording(path) and holds_conflict(path)}
         folders = [uses.folder for uses in self.facts.uses.values()]
         if any(map(is_recording, removable)):
@@ -275,7 +275,7 @@ class UnusedSnapshots:
         self._lines += removal.lines_about_others(root)
         removed = {path: unused[path] for path in removal.removed}
         self._refused |= removal.refused
-        self._has_found = bool(removed or removal.moved or self._refused or _GONE in unused.values())
+        self._has_found = bool(removed or removal.moved or self._refused)
         for kind in (_GONE, *_OF_OWN_CODE):
             self._lines += self._listed(removed, kind, "removed")
         if pruned:
@@ -312,14 +312,13 @@ class UnusedSnapshots:
         from pytest_chatprompt.reports.run_commands import repeated  # noqa: PLC0415
 
         words = list(map(str, self.config.invocation_params.args))
-        conflicts = set(filter(holds_conflict, unused))
-        gone = sum(kind is _GONE for path, kind in unused.items() if path not in conflicts)
+        gone = sum(kind is _GONE for kind in unused.values())
         yield from self._listed(unused, _GONE, "unused")
         if gone:
             yield f"To remove {_pronoun(gone)}: {repeated(words, f'--chatprompt-accept={UNUSED}')}"
         for kind in _OF_OWN_CODE:
             yield from self._listed(unused, kind, "unused")
-        left = {path for path, kind in unused.items() if kind is not _GONE and path not in conflicts}
+        left = {path for path, kind in unused.items() if kind is not _GONE and not holds_conflict(path)}
         if left:
             if self._options.remove_unused and not left <= self._refused.keys():
                 yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
@@ -331,8 +330,9 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), kind.noun)} {state}: {kind.reason.format(_pronoun(len(paths)))}."
         for path in paths:
-            note = ", which holds the conflict of a merge: delete it yourself" if holds_conflict(path) else ""
-            yield f"  {shown_path(path, self.config.rootpath)}{note}"
+            note = ", which holds the conflict of a merge" if holds_conflict(path) else ""
+            by_hand = ": delete it yourself" if note and kind is not _GONE else ""
+            yield f"  {shown_path(path, self.config.rootpath)}{note}{by_hand}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -22,7 +22,7 @@ from pytest_chatprompt.snapshots.files import (
     read_snapshot,
     shown_snapshot,
 )
-from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.layout import DumpError, dump
 from pytest_chatprompt.snapshots.shown_data import is_sent
 from pytest_chatprompt.wording import visible_line
 
@@ -262,8 +262,7 @@ class EvalSnapshot(SnapshotAssertion):
         path, sent = Path(result.snapshot_location), str(result.asserted_data)
         stored = None if result.recalled_data is None else str(result.recalled_data)
         self._failed = self.context.differing[result.snapshot_location] = Comparison(path, stored, sent)
-        text = self._failed.accepting(self.context.accepted)
-        if text is not None:
+        if (text := self._failed.accepting(self.context.accepted)) is not None:
             self._failed = Comparison(path, text, sent)
             result.recalled_data = text
             result.success = text == sent
@@ -296,6 +295,8 @@ class EvalSnapshot(SnapshotAssertion):
         path = shown_snapshot(Path(result.snapshot_location), self.context.root, name)
         if isinstance(result.exception, SnapshotFileError):
             lines = [f"the snapshot {path} {result.exception}; {result.exception.advice}"]
+        elif isinstance(result.exception, DumpError):
+            lines = [str(result.exception)]
         elif result.exception is not None:
             lines = super().get_assert_diff(diff_mode=diff_mode)
         else:

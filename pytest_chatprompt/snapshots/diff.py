@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_size import count_texts, is_media, key_below, read_keys
+from pytest_chatprompt.capture.prompt_size import count_texts, is_media, key_below, read_paths
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.snapshots.changes import NEW, Change, Content, DataPath, Difference, Hunk, read_data, requests_in
 from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
@@ -173,9 +173,9 @@ def _as_move(change: Change, moved: Set[tuple[str, ...]]) -> Change:
 def _read_paths(data: Mapping[str, Any]) -> frozenset[DataPath]:
     """The paths of the prompts that a snapshot shows."""
     return frozenset(
-        (*path, key) if isinstance(sent.body, Mapping) else path
+        (*path, *inner)
         for path, sent in prompts_of(data).items()
-        for key in (read_keys(sent) if isinstance(sent.body, Mapping) else [""])
+        for inner in (read_paths(sent) if isinstance(sent.body, Mapping) else [()])
     )
 
 

@@ -51,7 +51,8 @@ def mask_hint(changes: Iterable[Change]) -> str:
             return ""
         for before, after in zip(change.removed, change.added, strict=True):
             for kind in KINDS:
-                if _matches(kind, before) != _matches(kind, after):
+                # What is masked already has no match.
+                if (sent := _matches(kind, after)) and sent != _matches(kind, before):
                     found[kind] = None
                 before, after = (re.sub(kind.pattern, kind.shown, text) for text in (before, after))  # noqa: PLW2901
             if before != after:

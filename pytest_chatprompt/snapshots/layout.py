@@ -40,6 +40,10 @@ _NOT_PLAIN_START: Final = re.compile(r"[?:,\[\]{}#&*!|>'\"%@`]|-(?:\s|$)|---|\.\
 _NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 
 
+class DumpError(TypeError):
+    """A snapshot cannot hold a value; the text says what can stand in its place."""
+
+
 def inline(value: Any) -> str:
     """A scalar, or an empty collection, on one line."""
     match value:
@@ -57,7 +61,7 @@ def inline(value: Any) -> str:
             return "{}"
         case list() | tuple():
             return "[]"
-    raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
+    raise DumpError(f"a snapshot cannot hold {type(value).__name__} {value!r}; compare eval_api.sent, or JSON data")
 
 
 @lru_cache(maxsize=1024)

@@ -173,12 +173,14 @@ def parse_yaml(text: str, *, allows_halves: bool = False, levels: int = MAX_FILE
     try:
         return _Composer(_Loader(hidden), levels, has_stand_ins=hidden != text, allows_halves=allows_halves).compose()
     except yaml.MarkedYAMLError as error:
-        reason = f"not valid YAML: {error.problem}"
+        at: Any = error.problem_mark
+        # Libyaml does not say which.
+        reason = str(error.problem).replace("found character that", f"found character {hidden[at.index :][:1]!r} that")
         if error.context_mark is not None:
             reason += f", {error.context} on line {error.context_mark.line + 1}"
         # libyaml 0.2.6 reads ahead, and stops at 1,000 levels by itself.
-        reason = _TOO_DEEP if "maximum nesting depth" in reason else reason
-        raise YamlError((mark_position(error.problem_mark), reason)) from error
+        reason = _TOO_DEEP if "maximum nesting depth" in reason else f"not valid YAML: {reason}"
+        raise YamlError((mark_position(at), reason)) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
         before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]

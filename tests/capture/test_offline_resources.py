@@ -230,6 +230,14 @@ def test_a_file_that_comes_to_gemini_in_pieces(api: EvalAPI) -> None:
     assert len(endpoints(api)) == 3
 
 
+@pytest.mark.parametrize("url", ["https://gateway.example", "http://127.0.0.1:9"])
+def test_a_file_that_comes_to_gemini_through_a_gateway(api: EvalAPI, url: str) -> None:
+    client = genai.Client(api_key="x", http_options={"base_url": url})
+    file = client.files.upload(file=io.BytesIO(b"%PDF"), config={"mime_type": "application/pdf"})
+    assert file.size_bytes == 4
+    assert len(endpoints(api)) == 2
+
+
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 def test_geminis_async_client(api: EvalAPI, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
@@ -269,6 +277,24 @@ def test_what_only_looks_like_it_needs_a_route(api: EvalAPI, method: str, url: s
     assert reply.status_code == 404
     assert f"nothing answers {method} {url} offline" in reply.text
     assert [str(error).partition(" offline;")[0] for error in api.errors] == [f"nothing answers {method} {url}"]
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "status"),
+    [
+        # A thread of OpenAI's Agents SDK sends what it has seen, some seconds later.
+        ("POST", "https://api.openai.com/v1/traces/ingest", 200),
+        # huggingface_hub asks once a day, and keeps a good answer in its cache.
+        ("GET", "https://huggingface.co/api/agent-harnesses", 404),
+        # litellm asks when it is imported, and has a list of its own.
+        ("GET", "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json", 404),
+    ],
+)
+def test_what_sdks_ask_and_report_for_themselves_is_no_part_of_a_test(
+    api: EvalAPI, method: str, url: str, status: int
+) -> None:
+    assert httpx.request(method, url).status_code == status
+    assert (api.sent, api.errors) == ((), [])
 
 
 @pytest.mark.usefixtures("api")

@@ -115,8 +115,9 @@ def sizes(endpoint: str, body: Any, **options: Any) -> dict[str, int]:
                     },
                 ],
                 "tools": [{"functionDeclarations": [{"name": "find"}]}],
+                "generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA},
             },
-            {"system text": 8, "earlier turns": 10, "tool results": 11, "last turn": 6, "tools": 4},
+            {"system text": 8, "earlier turns": 10, "tool results": 11, "last turn": 6, "tools": 4, "answer format": 2},
             id="gemini",
         ),
         pytest.param(

@@ -78,6 +78,21 @@ def test_what_a_function_of_gemini_returns_is_a_schema() -> None:
     assert count_characters(SentRequest("POST /v1/models/m:generateContent", body)) == len("find") + len("city")
 
 
+@pytest.mark.parametrize(
+    ("config", "schema"),
+    [
+        ("generationConfig", "responseSchema"),
+        ("generationConfig", "_responseJsonSchema"),
+        ("generation_config", "response_json_schema"),
+        ("generation_config", "response_schema"),
+    ],
+)
+def test_of_the_settings_of_gemini_the_schema_of_the_answer_counts(config: str, schema: str) -> None:
+    asked = {"type": "OBJECT", "properties": {"city": {"type": "STRING", "description": "Where."}}}
+    body = {"contents": [{"parts": [{"text": "hi"}]}], config: {"stopSequences": ["x"], schema: asked}}
+    assert count_characters(SentRequest("POST /v1/models/m:generateContent", body)) == len("hicityWhere.")
+
+
 def test_of_an_unknown_api_all_texts_count_but_the_model() -> None:
     assert count_characters(SentRequest("POST /own", {"model": "m", 1: "one", "prompt": "hello"})) == 8
 
@@ -148,6 +163,11 @@ def test_four_characters_are_about_a_token() -> None:
         pytest.param("POST /v1/messages", [{"type": "tool_result", "tool_use_id": "1", "content": "0a1b2c3d" * 8}], 64, id="and as a result"),
         pytest.param("POST /v1/messages", [{"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk" * 8}, {"type": "redacted_thinking", "data": "c2lnbmVk" * 8}], 3, id="thoughts, without their signatures"),
         pytest.param(CHAT, [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "high"}}], 0, id="an image of OpenAI"),
+        pytest.param(CHAT, [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}, {"type": "text", "text": "https://a.example"}], 17, id="the address of an image, not one in a text"),
+        pytest.param(CHAT, [{"type": "document_url", "document_url": "https://a.example/b.pdf"}, {"type": "image_url", "image_url": "https://a.example/b.png"}], 0, id="addresses of Mistral"),
+        pytest.param("POST /v1/messages", [{"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}, {"type": "document", "title": "T", "source": {"type": "file", "file_id": "file_1"}}], 1, id="addresses of Anthropic"),
+        pytest.param("POST /model/nova/converse", [{"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://a/b.mp4", "bucketOwner": "1"}}}}], 0, id="an address of Bedrock"),
+        pytest.param("POST /v1/messages", [{"type": "tool_use", "name": "f", "input": {"image_url": "abc", "source": {"url": "d"}}}], 5, id="addresses that a tool is given"),
     ],
 )  # fmt: skip
 def test_a_file_is_no_text_nor_is_what_says_of_which_type_it_is(endpoint: str, content: Any, characters: int) -> None:
@@ -165,9 +185,25 @@ def test_a_file_is_no_text_nor_is_what_says_of_which_type_it_is(endpoint: str, c
     [
         {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
         {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}},
+        {"fileData": {"mimeType": "image/png", "fileUri": "https://a.example/files/a"}},
+        {"file_data": {"mime_type": "image/png", "file_uri": "https://a.example/files/a"}},
     ],
-    ids=["in camel case", "in snake case"],
+    ids=["in camel case", "in snake case", "its address", "its address in snake case"],
 )
 def test_a_file_of_gemini_is_no_text_either(part: Any) -> None:
     body = {"contents": [{"role": "user", "parts": [part, {"text": "hi"}]}]}
     assert count_characters(SentRequest("POST /v1/models/m:generateContent", body)) == 2
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_image", "image_url": "https://a.example/b.png"},
+        {"type": "input_image", "file_id": "file_1"},
+        {"type": "input_file", "file_url": "https://a.example/b.pdf"},
+    ],
+    ids=["an image", "a file of OpenAI's", "a document"],
+)
+def test_an_address_is_no_text_in_the_responses_api(part: Any) -> None:
+    body = {"input": [{"role": "user", "content": [part, {"type": "input_text", "text": "hi"}]}]}
+    assert count_characters(SentRequest("POST /v1/responses", body)) == 2

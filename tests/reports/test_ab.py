@@ -6,7 +6,7 @@ import pytest
 
 from pytest_chatprompt.grading.rates import wilson_interval
 from pytest_chatprompt.reports.ab import Compared
-from pytest_chatprompt.reports.compare import compare_runs
+from pytest_chatprompt.reports.compare import compare_runs, compare_versions
 from pytest_chatprompt.reports.merge import MergeError, merge_runs
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.records import AttemptResult, CaseResult, RunResults, VersionResult, VersionsResult
@@ -75,6 +75,22 @@ def test_of_many_cases_the_first_are_shown() -> None:
         "not compared: e: no answer of one version, or of both, was graded",
     ]
     assert next(found.notes(None)) == "not compared: d0, d1, d2: it is new"
+
+
+@pytest.mark.parametrize("is_graded", [True, False])
+def test_a_case_without_answers_of_one_version_is_neither_better_nor_worse(is_graded: bool) -> None:
+    missing = VersionResult.of([AttemptResult(number=1, outcome="error", problem="no such model\nCheck its name.")])
+    results = []
+    for name, before, after in (("after", version("+"), missing), ("before", missing, version("+"))):
+        versions = VersionsResult(is_graded=is_graded, before=before, after=after)
+        results.append(result(name).model_copy(update={"versions": versions}))
+    found = compared(*results)
+    assert list(found.notes()) == [
+        "not compared: after, before: no answer of one version, or of both, was graded: no such model"
+    ]
+    _, comparison = compare_versions(RunResults(results=tuple(results)), found)
+    assert [(case.before.outcome, case.after.outcome) for case in comparison.cases] == [("passed", "passed")] * 2
+    assert comparison.of_kind("better") == comparison.of_kind("worse") == []
 
 
 def test_of_many_samples_a_small_difference_would_show() -> None:

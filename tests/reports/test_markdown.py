@@ -100,6 +100,7 @@ def test_new_renamed_and_otherwise_failed_tests_are_listed() -> None:
         '"no key', "no key"
     ).replace('more"', "more")
     assert "1 failed, 1 with errors." in text
+    assert "**Failed** (1)\n" in render_markdown(run_of(failed))
 
 
 def test_providers_of_a_live_run_are_a_table() -> None:

@@ -243,6 +243,7 @@ ENDS = "the first 9 characters are as before; vendors' caches end there, at"
         ([cost(0, place) for place in "aab"] + [cost(0, "c")], f"{ENDS} a (2), b (1) and 1 more place"),
         ([cost(0, place) for place in "abcd"], f"{ENDS} a (1), b (1) and 2 more places"),
         ([cost(0, "a", 1)], "the first 1 character is as before; vendors' caches end there, at a"),
+        ([cost(0, "a", 0)], "not even the first character is as before; vendors' caches end there, at a"),
         (
             [cost(0, "a", 1204), cost(0, "a", 0)],
             "the first 0 to 1,204 characters are as before; vendors' caches end there, at a",

@@ -106,7 +106,7 @@ def test_equal_problems_are_shown_once_with_the_numbers_of_their_answers() -> No
     result = repeats_result(RequiredPasses(6, 0.5), attempts)
     assert (result.passed, result.answers, result.needed) == (1, 2, 3)
     assert describe_repeats(result) == (
-        "1/2 answers passed: 50 % (95 % interval 9 % to 91 %); 2 could not be obtained or graded; 2 not sent; "
+        "1/2 answers passed: 50 % (95 % interval 9 % to 91 %); 2 answers could not be obtained or graded; 2 not sent; "
         "3 of 6 must pass\n\n"
         "answer 1 of 6: poor\n\n"
         "answers 3 and 4 of 6: down"
@@ -115,7 +115,7 @@ def test_equal_problems_are_shown_once_with_the_numbers_of_their_answers() -> No
 
 def test_without_answers_no_rate_is_known() -> None:
     result = repeats_result(RequiredPasses(2, 1.0), [attempt(1, "error", "down")])
-    assert describe_repeats(result).startswith("1 could not be obtained or graded; 1 not sent; 2 of 2 must pass")
+    assert describe_repeats(result).startswith("1 answer could not be obtained or graded; 1 not sent; 2 of 2 must pass")
     assert describe_rate(0, 0, result.interval) == "none known"
 
 

@@ -410,7 +410,8 @@ def test_what_a_provider_of_your_own_raises_is_no_answer(by_own: MakeRun, server
     server.script = of_text(lambda number: DOWN if number == 1 else GOOD, lambda _: BAD)
     result = run(*AB, "--chatprompt-concurrency=1")
     result.assert_outcomes(passed=1)
-    assert "not counted, because an answer is missing or could not be graded: 1 pair" in shown(result)
+    missing = "not counted, because an answer is missing or could not be graded: 1 pair: the provider raised HTTPStatusError: "
+    assert any(line.startswith(missing) for line in shown(result))
     server.script = of_text(lambda _: DOWN, lambda _: DOWN)
     result = run(*AB)
     result.assert_outcomes(errors=1)
@@ -695,7 +696,7 @@ def test_errors_of_the_api_are_no_outcomes(changed: MakeRun, server: Server) -> 
     result.assert_outcomes(passed=1)
     assert shown(result)[1:] == [
         "a.eval.yaml::c0 (from never to always) 0/5 (0 to 43 %) 4/4 (51 to 100 %)",
-        "not counted, because an answer is missing or could not be graded: 1 pair",
+        "not counted, because an answer is missing or could not be graded: 1 pair: OpenAI answered 401 Unauthorized: down",
         "no difference found: +100 points (95 % interval 0 to +100, exact paired test p = 0.12); 4 samples a side would show none",
     ]
 
@@ -710,8 +711,8 @@ def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server)
         [
             "a.eval.yaml:3:5: case 'c0': neither version has an answer",
             "OpenAI answered 401 Unauthorized: down",
-            "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded",
-            "no verdict: no answer was graded",
+            "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
+            "no verdict: nothing could be compared",
         ]
     )
     # With answers to one version there is nothing to compare, and no error.
@@ -719,8 +720,8 @@ def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server)
     result = run(*AB)
     result.assert_outcomes(passed=1)
     assert shown(result)[-2:] == [
-        "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded",
-        "no verdict: no answer was graded",
+        "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
+        "no verdict: nothing could be compared",
     ]
 
 
@@ -764,6 +765,17 @@ def test_a_check_of_the_request_neither_grades_nor_keeps_it_from_being_sent(chan
     result.assert_outcomes(passed=1)
     assert len(server.requests) == 10
     assert shown(result)[-1] == "no verdict: no answer was graded"
+
+
+def test_without_checks_too_it_is_told_why_there_is_no_answer(changed: MakeRun, server: Server) -> None:
+    run = changed(head="")
+    server.script = of_text(lambda _: DOWN, lambda _: GOOD)
+    result = run(*AB)
+    result.assert_outcomes(passed=1)
+    assert shown(result)[-2:] == [
+        "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
+        "no verdict: no answer was graded",
+    ]
 
 
 def test_without_checks_it_is_told_how_far_the_answers_differ(changed: MakeRun, server: Server) -> None:
@@ -848,7 +860,7 @@ def test_a_budget_that_ends_a_run_leaves_what_is_known(changed: MakeRun, server:
     assert shown(result)[1:] == [
         "a.eval.yaml::c0 (from never to always) 0/3 (0 to 56 %) 3/3 (44 to 100 %)",
         f"not compared: a.eval.yaml::c1: {reason}",
-        "not counted, because an answer is missing or could not be graded: 2 pairs",
+        f"not counted, because an answer is missing or could not be graded: 2 pairs: {reason}",
         "no difference found: +100 points (95 % interval 0 to +100, exact paired test p = 0.25); 3 samples a side would show none",
     ]
 

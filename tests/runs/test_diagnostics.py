@@ -145,6 +145,20 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             id="a fixture that does not return a provider",
         ),
         pytest.param(
+            {"a.eval.yaml": HELLO, "conftest.py": conftest("openai_provider()", "OpenAIProvider(model='x')")},
+            [],
+            "errors",
+            "a.eval.yaml:3:5: case 'hello': the fixture 'openai_provider' returns None; return a provider from it",
+            id="a fixture without a return",
+        ),
+        pytest.param(
+            {"a.eval.yaml": "provider: openai:gpt-5-mini" + HELLO, "conftest.py": conftest("openai_provider()", "OpenAIProvider(model='x')")},
+            [],
+            "errors",
+            "a.eval.yaml:3:5: case 'hello': the fixture 'openai_provider' returns None; return a provider from it",
+            id="a fixture without a return whose variant is named",
+        ),
+        pytest.param(
             {"a.eval.yaml": HELLO, "conftest.py": conftest("openai_provider()", "return GeminiProvider")},
             [],
             "failed",

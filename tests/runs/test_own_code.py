@@ -1052,3 +1052,15 @@ def test_at_last(eval_api):
         result = own.apart(*arguments)
         result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
         result.stdout.no_fnmatch_line("*test_at_last*")
+
+
+@pytest.mark.parametrize(
+    "arguments", ["txt='x'", "tool_calls=[{'nme': 'f'}]", "json={1: {2}}", "error='429'", "text='x', when=3"]
+)
+def test_an_invalid_reply_shows_the_line_of_the_test_and_none_of_this_package(own: Run, arguments: str) -> None:
+    own.write({"test_it.py": f"def test_it(eval_api):\n    eval_api.reply({arguments})\n"})
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f">       eval_api.reply({arguments})", "E       *Error: *", "test_it.py:2: *Error"])
+    for machinery in ("pytest_chatprompt/", "reply.py", "reply_queue.py"):
+        assert machinery not in result.stdout.str().partition("= FAILURES =")[2]

@@ -295,6 +295,83 @@ def test_an_error_of_the_api_is_recorded_with_its_status(own: Run, server: Serve
     own(*REPLAY).assert_outcomes(passed=1)
 
 
+TARGETS = """
+import http.client, urllib.parse
+
+import app
+
+def post(query):
+    host = urllib.parse.urlsplit(app.URL).netloc
+    connection = http.client.HTTPConnection(host)
+    connection.request("POST", "/./v1/chat/completions" + query, '{"messages": []}')
+    return connection.getresponse().read()
+
+def test_it(eval_api):
+    for query in ("", "?a=<b>", "?a=%3Cb%3E", "#c"):
+        post(query)
+    assert [sent.endpoint.partition("completions")[2] for sent in eval_api.sent] == ["", "?a=<b>", "?a=%3Cb%3E", "#c"]
+    assert {sent.endpoint.partition("completions")[0] for sent in eval_api.sent} == {"POST /./v1/chat/"}
+"""
+
+
+def test_the_target_of_a_request_is_shown_and_sent_as_the_client_writes_it(own: Run, server: Server) -> None:
+    own.write({"test_it.py": TARGETS})
+    own().assert_outcomes(passed=1)
+    own(*RECORD).assert_outcomes(passed=1)
+    queries = ["", "?a=<b>", "?a=%3Cb%3E", "#c"]
+    assert [path for path, _, _ in server.requests] == [f"/./v1/chat/completions{query}" for query in queries]
+    own(*REPLAY).assert_outcomes(passed=1)
+
+
+ACTING = """
+import aiohttp, app, asyncio, boto3, httpx, openai, pytest, requests, urllib.error, urllib.request
+
+def test_another_place(eval_api):
+    reply = httpx.post(app.URL, json=app.body("moved"), follow_redirects=True)
+    assert (reply.status_code, reply.url.query) == (200, b"to=here")
+    assert requests.post(app.URL, json=app.body("moved")).url.endswith("?to=here")
+
+    async def post():
+        async with aiohttp.ClientSession() as session, session.post(app.URL, json=app.body("moved")) as reply:
+            return str(reply.url)
+
+    assert asyncio.run(post()).endswith("?to=here")
+
+def test_the_kind_of_an_error(eval_api):
+    options = {"region_name": "us-east-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    client = boto3.client("bedrock-runtime", endpoint_url=app.URL.partition("/v1")[0], **options)
+    with pytest.raises(client.exceptions.ValidationException):
+        client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "wrong"}]}])
+
+def test_whether_to_try_again(eval_api):
+    client = openai.OpenAI(api_key="k", base_url=app.URL.partition("/chat")[0])
+    with pytest.raises(openai.RateLimitError):
+        client.chat.completions.create(**app.body("never again"))
+
+def test_the_status_alone(eval_api):
+    with pytest.raises(urllib.error.HTTPError, match="429"):
+        urllib.request.urlopen(app.URL, b'{"messages": "never again"}')
+"""
+
+
+def test_clients_act_on_a_recorded_reply_as_on_the_real_one(own: Run, server: Server) -> None:
+    def act(_: int, body: Any) -> Reply:
+        if "moved" in str(body):
+            # The server knows no path; of two requests the second is where the first was led.
+            return Reply(status=307, headers={"location": "?to=here"}) if act_count.pop() else Reply()
+        if "wrong" in str(body):
+            return Reply({"message": "no"}, 400, {"x-amzn-errortype": "ValidationException"})
+        return Reply({"error": {"message": "no"}}, 429, {"x-should-retry": "false"})
+
+    act_count = [False, True] * 3
+    server.script = act
+    own.write({"test_it.py": ACTING})
+    own(*RECORD).assert_outcomes(passed=4)
+    assert len(server.requests) == 9
+    own(*REPLAY).assert_outcomes(passed=4)
+    assert len(server.requests) == 9
+
+
 def test_a_stream_that_the_client_does_not_read_on_is_recorded_as_far_as_it_was_read(own: Run, server: Server) -> None:
     own.write(
         {

@@ -159,17 +159,17 @@ ENDS: dict[str, tuple[list[Reply], str, str]] = {
     "too-many-fail-whatever-the-error-was": (
         [DOWN, BAD, BAD],
         "FAILED",
-        "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 could not be obtained or graded; 2 not sent; 4 of 5 must pass",
+        "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 answer could not be obtained or graded; 2 not sent; 4 of 5 must pass",
     ),
     "one-more-answer-could-have-passed-or-failed": (
         [DOWN, BAD, GOOD, GOOD, GOOD],
         "ERROR",
-        "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 could not be obtained or graded; 4 of 5 must pass",
+        "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 answer could not be obtained or graded; 4 of 5 must pass",
     ),
     "no-answer-at-all": (
         [DOWN] * 4,
         "ERROR",
-        "4 could not be obtained or graded; 1 not sent; 4 of 5 must pass",
+        "4 answers could not be obtained or graded; 1 not sent; 4 of 5 must pass",
     ),
     "passes-as-soon-as-enough-pass": ([GOOD] * 4, "PASSED", ""),
     "enough-pass-beside-an-error": ([DOWN, *[GOOD] * 4], "PASSED", ""),

@@ -538,7 +538,7 @@ def test_a_judge_that_gives_no_verdict_leaves_an_answer_unknown(repeated: MakeRu
     server.script = lambda _, body: answer("no verdict" if "response_format" in body else "good")
     result = run(LIVE, ONE_BY_ONE)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*case 'c0': 3 could not be obtained or graded; 3 of 3 must pass"])
+    result.stdout.fnmatch_lines(["*case 'c0': 3 answers could not be obtained or graded; 3 of 3 must pass"])
 
 
 def test_providers_side_by_side_count_all_answers(repeated: MakeRun, server: Server) -> None:

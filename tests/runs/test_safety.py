@@ -34,6 +34,18 @@ def eval_request(eval_request):
     result.stdout.fnmatch_lines(["*no connection to api.example:443: this is an offline run, *called at *.py:*"])
 
 
+def test_a_blocked_connection_shows_the_code_that_tried_it_and_none_of_this_package(run: Run) -> None:
+    code = "import socket\n\ndef test_it(eval_api):\n    socket.create_connection(('api.example', 443))\n"
+    run.write({"test_it.py": code})
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [">       socket.create_connection(('api.example', 443))", "E * no connection to api.*"]
+    )
+    assert "audit hook" not in result.stdout.str()
+    assert "guard.py" not in result.stdout.str()
+
+
 def test_a_blocked_connection_fails_the_case_even_if_its_error_is_swallowed(run: Run) -> None:
     run.write(
         {

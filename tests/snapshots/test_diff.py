@@ -339,3 +339,19 @@ def test_each_change_costs_what_it_is_itself() -> None:
         ("request.messages[1]", ("more",)): 4,
         ("request.max_tokens", ("max_tokens: 10000",)): 0,
     }
+
+
+def test_the_schema_of_an_answer_costs_wherever_an_api_has_it() -> None:
+    """Gemini's is the only one within other settings."""
+    stored, sent = (
+        {
+            "endpoint": "POST /v1/models/m:generateContent",
+            "request": {"contents": [], "generationConfig": {"stopSequences": [text], "responseSchema": schema}},
+        }
+        for text, schema in (("x", {"description": "Two."}), ("longer", {"description": "Two cities."}))
+    )
+    changes = compare_snapshots(dump(stored), dump(sent)).changes
+    assert {change.place: change.characters for change in changes} == {
+        "request.generationConfig.stopSequences[0]": 0,
+        "request.generationConfig.responseSchema.description": 7,
+    }

@@ -65,6 +65,7 @@ def test_what_looks_like_chance_is_named_with_its_mask(stored: str, sent: str, n
         pytest.param("Use gpt-5.", "Use gpt-6.", id="a model"),
         pytest.param("Today is 2026-11-22.", "Now it is 2026-11-23.", id="another word too"),
         pytest.param("Today is 2026-11-22.", "Today is Sunday.", id="no date any more"),
+        pytest.param("Today is 2026-11-22.", "Today is <date>.", id="a date that has a mask by now"),
         pytest.param("a\n2026-11-22", "a\n2026-11-23\nb", id="a line more"),
         pytest.param("Read docs/a.md", "Read docs/b.md", id="a path of the project"),
         pytest.param("a decade", "a facade", id="words of hex digits"),

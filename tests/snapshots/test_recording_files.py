@@ -284,7 +284,7 @@ def test_what_could_not_be_read_again_is_not_written(path: Path, monkeypatch: py
 
 
 def reply(content_type: str, body: bytes, status: int = 200, *, is_complete: bool = True) -> RecordedExchange:
-    recorded = RecordedReply.of(status, content_type, body, is_complete=is_complete)
+    recorded = RecordedReply.of(status, {"content-type": content_type}, body, is_complete=is_complete)
     request = exchange({"model": "m", "messages": [{"role": "user", "content": "a\nb"}]}).request
     return RecordedExchange(request=request, reply=recorded, latency_seconds=0.123)
 

@@ -60,7 +60,7 @@ def opened(place: RecordingPlace) -> OpenRecording:
 def reply(recording: OpenRecording, text: str, answer: str = "answer") -> None:
     pending = recording.take(sent(text))
     assert pending.replayed is None
-    pending.finish(200, "text/plain", answer.encode())
+    pending.finish(200, {"content-type": "text/plain"}, answer.encode())
 
 
 def recorded_response(place: RecordingPlace, exchange: Exchange) -> ProviderResponse | None:

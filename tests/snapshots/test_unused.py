@@ -68,7 +68,13 @@ def test_a_name_that_differs_in_case_is_unused_beside_that_in_use(tmp_path: Path
 @pytest.mark.parametrize("case_id", ["a" * 190, "a" * 300])
 def test_a_parameter_of_a_case_with_a_long_name_is_not_gone(case_id: str) -> None:
     unused = [Path(f"{stem}.yaml") for stem in snapshot_stems([(case_id, "openai-hot"), ("b" * 300, "openai")])]
-    assert gone_snapshots(unused, snapshot_stems([(case_id, "openai")])) == unused[1:]
+    defined = snapshot_stems([(case_id, "openai"), ("other", "openai")])
+    assert gone_snapshots(unused, defined) == unused[1:]
+
+
+def test_recordings_are_not_among_the_gone_snapshots() -> None:
+    gone = [Path("b[openai].yaml"), Path("b[openai].recording.yaml")]
+    assert gone_snapshots(gone, snapshot_stems([("a", "openai")])) == gone[:1]
 
 
 def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:

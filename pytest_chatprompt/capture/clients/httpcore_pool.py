@@ -71,5 +71,5 @@ def _read_request(request: Any, content: bytes) -> httpx.Request:
     url = request.url
     target = join_url(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port, url.target.decode("ascii"))
     own = build_request(request.method.decode("ascii"), target, request.headers, content)
-    own.extensions = dict(request.extensions)
+    own.extensions |= request.extensions
     return own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -12,14 +13,28 @@ import httpx
 
 from pytest_chatprompt.providers.http.client import parsed_url
 
+_ORIGIN: Final = re.compile(r"[^:/?#]+://[^/?#]*")
+
 
 def build_request(method: str, url: str, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> httpx.Request:
-    """Build the request that the interceptor gets, its body whole; no header is added."""
+    """Build the request that the interceptor gets, its body whole; no header is added.
+
+    Where httpx would write path and query in another way, the extension `target` has them as the client wrote them.
+    """
     # With `content`, httpx would add headers of its own.
     stream = httpx.ByteStream(content)
     request = httpx.Request(method, parsed_url(url), headers=list(headers), stream=stream)
     request.read()
+    target = written_target(url)
+    if target != request.url.raw_path:
+        # https://www.encode.io/httpcore/extensions/#target
+        request.extensions["target"] = target
     return request
+
+
+def written_target(url: str) -> bytes:
+    """Path and query of a URL as they are written in it."""
+    return (_ORIGIN.sub("", url, count=1) or "/").encode("latin-1")
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:

@@ -6,12 +6,13 @@ import copy
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.request import getproxies
 
 import httpx
 
@@ -25,7 +26,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedRequest,
     recorded_request,
 )
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import SentRequest, sent_target
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.context import Budget, Settle, current_context
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, PROVIDER_EXTENSION, trusted_certificates
@@ -71,9 +72,9 @@ class RecordingEntry:
             # Its own thread may be the one that ends those in flight.
             self.pay = partial(_pay, budget.reserve(billing), billing, len(request.content))
 
-    def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
+    def finish(self, status: int, headers: Mapping[str, str], body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply, of which the body is what was read, into its place in the recording."""
-        reply = RecordedReply.of(status, content_type, body, is_complete=is_complete)
+        reply = RecordedReply.of(status, headers, body, is_complete=is_complete)
         seconds = round(time.monotonic() - self._started_at, 3)
         self.exchange = RecordedExchange(request=self.request, reply=reply, latency_seconds=seconds)
         self.pay(reply, len(body))
@@ -230,12 +231,14 @@ async def send_async(request: httpx.Request) -> httpx.Response:
 
 def _copy(request: httpx.Request) -> httpx.Request:
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
+    # httpcore would send it to a proxy too, in place of the address of the host.
+    target = {} if getproxies() else {"target": sent_target(request)}
     return httpx.Request(
         request.method,
         request.url,
         headers=[*headers, _ACCEPT_ENCODING],
         content=request.content,
-        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())},
+        extensions={"timeout": request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict()), **target},
     )
 
 
@@ -266,7 +269,7 @@ def replay_or_post(
     # A built-in provider sends again after such a status: only the last reply counts.
     entry.is_repeated = is_retryable_status(response.status_code)
     if not entry.is_repeated:
-        entry.finish(response.status_code, response.headers.get("content-type", ""), response.content)
+        entry.finish(response.status_code, response.headers, response.content)
     return response
 
 
@@ -285,23 +288,27 @@ def with_latency(
 
 
 class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
+    """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long.
+
+    Who reads it again goes on where the last one stopped, as at a socket: OpenAI's async client reads the rest so.
+    """
 
     def __init__(self, response: httpx.Response, entry: RecordingEntry) -> None:
         self._response = response
+        self._chunks, self._async_chunks = response.iter_bytes(), response.aiter_bytes()
         self._entry = entry
         self._body = bytearray()
         self._size = 0
-        self._is_over = False
+        self._is_awaited = self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
         with self._ended():
-            for chunk in self._response.iter_bytes():
+            for chunk in self._chunks:
                 yield self._add(chunk)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with self._ended():
-            async for chunk in self._response.aiter_bytes():
+            async for chunk in self._async_chunks:
                 yield self._add(chunk)
 
     def close(self) -> None:
@@ -315,6 +322,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     @contextmanager
     def _ended(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
+        self._is_awaited = True
         try:
             yield
         except Exception:
@@ -330,17 +338,21 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         return chunk
 
     def _end(self, *, is_complete: bool, is_broken: bool = False) -> None:
-        """Record the body; the first call counts. A body that was not read at all is not recorded."""
+        """Record the body; the first call counts.
+
+        What was given up before anything came is not recorded, but for an error or a redirect, which the status tells.
+        """
         if self._is_over:
             return
         self._is_over = True
-        if is_broken or self._size > MAX_REPLY_BYTES or not (is_complete or self._size):
+        is_given_up = self._is_awaited and self._response.is_success and not (is_complete or self._size)
+        if is_broken or is_given_up or self._size > MAX_REPLY_BYTES:
             self._entry.pay(None, self._size or 1)
             return
         # OpenAI's SDK reads no further than this, which is the end.
         is_complete = is_complete or self._body.rstrip().endswith(b"data: [DONE]")
-        content_type = self._response.headers.get("content-type", "")
-        self._entry.finish(self._response.status_code, content_type, bytes(self._body), is_complete=is_complete)
+        response = self._response
+        self._entry.finish(response.status_code, response.headers, bytes(self._body), is_complete=is_complete)
 
 
 def find_billing(request: httpx.Request) -> Billing | None:

@@ -160,6 +160,10 @@ def _check_text(data: Any) -> Any:
 # The extension of an httpx response that comes from a recording.
 REPLAYED_EXTENSION: Final = "chatprompt_replayed"
 
+# By these clients decide what to do next: where to send, whether to send again, what kind of error it is. Of requests
+# and botocore's `parsers.py`, google-genai's `_api_client.py`, and the `_base_client.py` of OpenAI and Anthropic.
+_REPLY_HEADERS: Final = ("location", "x-amzn-errortype", "x-goog-upload-status", "x-goog-upload-url", "x-should-retry")
+
 Mask = Callable[[Any], Any]
 
 
@@ -185,6 +189,7 @@ class RecordedReply(_Data):
 
     status: int
     content_type: str = ""
+    headers: dict[str, str] = {}
     is_complete: bool = True
     body: Any = None
     events: list[Any] = []
@@ -203,9 +208,12 @@ class RecordedReply(_Data):
         return {key: getattr(self, key) for key in CONTENT_KEYS if key in self.model_fields_set}
 
     @classmethod
-    def of(cls, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> RecordedReply:
-        """Record a reply."""
+    def of(cls, status: int, headers: Mapping[str, str], body: bytes, *, is_complete: bool = True) -> RecordedReply:
+        """Record a reply, and of its headers the media type and those by which clients decide what to do next."""
         said: dict[str, Any] = {} if is_complete else {"is_complete": False}
+        if kept := {name: headers[name] for name in _REPLY_HEADERS if name in headers}:
+            said["headers"] = kept
+        content_type = headers.get("content-type", "")
         return cls(status=status, content_type=content_type, **read_content(body, content_type), **said)
 
     def to_response(self, request: httpx.Request) -> httpx.Response:
@@ -216,9 +224,10 @@ class RecordedReply(_Data):
             # Somebody has edited it.
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
         is_stream = "events" in self.model_fields_set or not self.is_complete
+        content_type = {"content-type": self.content_type} if self.content_type else {}
         return httpx.Response(
             self.status,
-            headers=httpx.Headers({"content-type": self.content_type} if self.content_type else {}, encoding="utf-8"),
+            headers=httpx.Headers({**content_type, **self.headers}, encoding="utf-8"),
             content=None if is_stream else b"".join(chunks),
             stream=ReplyStream(lambda: self._stream(chunks)) if is_stream else None,
             request=request,

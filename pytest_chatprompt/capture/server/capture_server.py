@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.capture.clients.wire import RawReply, error_reply, unchunked
+from pytest_chatprompt.capture.clients.wire import RawReply, error_reply, unchunked, written_target
 from pytest_chatprompt.capture.guard import allow_programs
 from pytest_chatprompt.capture.recording.open_recording import send
 from pytest_chatprompt.capture.sent_request import describe_request
@@ -222,7 +222,7 @@ class CaptureServer:
             headers = httpx.Headers(received.headers.items(), encoding="latin-1").raw
             headers = [(name, value) for name, value in headers if name.lower() not in dropped]
             target = find_target(received.path, self.url)
-            extensions = {_TARGET: target}
+            extensions = {_TARGET: target, "target": written_target(target.path)}
             request = httpx.Request(received.command, target.url, headers=headers, content=body, extensions=extensions)
             response = self._handle(request)
             return self.forward(request) if response is None else response

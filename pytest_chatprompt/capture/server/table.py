@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from string import punctuation
 from types import MappingProxyType
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 import httpx
 
@@ -214,4 +216,6 @@ def find_real_url(api: RedirectedAPI, path: str, environment: Mapping[str, str])
 def _join(base_url: str, path: str) -> httpx.URL:
     """Join a base URL with a path and a query, which cannot change its host."""
     base = httpx.URL(base_url)
-    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + path.encode("ascii"))
+    # Clients such as curl send what they are given as it is.
+    written = quote(path, safe=punctuation, encoding="latin-1")
+    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + written.encode("ascii"))

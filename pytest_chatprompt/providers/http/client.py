@@ -140,8 +140,8 @@ class HTTPClient:
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
             problem = "cannot be reached" if isinstance(error, httpx.ConnectError) else "did not complete its reply"
-            detail = self.redact(str(error)) or type(error).__name__
-            raise APIConnectionError(f"{self.vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
+            cause = self.redact(str(error)) or type(error).__name__
+            raise APIConnectionError(f"{self.vendor} at {httpx.URL(url).netloc.decode()} {problem}: {cause}") from error
         return response
 
     def sent_headers(self, url: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ class HTTPClient:
                     # At the last moment, so that no local variable of a traceback contains the key.
                     request.headers.update(self.authorize(request))
                     reply = transport.handle_request(request)
-                    body = self._read_body(reply, request.url.host)
+                    body = self._read_body(reply, request.url.netloc.decode())
             except httpx.TransportError as error:
                 failure = error
             # A body without a length ends where its connection does, without an error.

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import httpx
 import pytest
 
 from pytest_chatprompt.capture.clients.seams import intercept_clients
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, replay_or_send
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from tests.capture.clients.client import Client
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 from tests.capture.clients.table import CLIENTS
@@ -58,6 +62,16 @@ class ClientTests:
             client.close(instance)
         check_sent(client, interceptor, client.api.stream_url)
 
+    def test_the_stream_of_a_client_is_recorded_whole(self, client: Client) -> None:
+        assert client.make is not None
+        assert client.stream is not None
+        recording = OpenRecording(sends=True)
+        with intercept_clients(Recorder(client, recording)):
+            instance = client.make()
+            assert client.stream(instance) == "Hi there"
+            client.close(instance)
+        assert recorded_stream(recording) == whole_stream(client)
+
     def test_a_client_in_a_thread_is_answered(self, client: Client) -> None:
         texts: list[str] = []
 
@@ -85,8 +99,51 @@ class ClientTests:
     def test_an_async_client_is_given_a_stream(self, client: Client) -> None:
         assert run_async(client, client.stream_async) == ["Hi there"]
 
+    def test_the_stream_of_an_async_client_is_recorded_whole(self, client: Client) -> None:
+        recording = OpenRecording(sends=True)
+
+        async def run() -> None:
+            assert client.make_async is not None
+            assert client.stream_async is not None
+            with intercept_clients(Recorder(client, recording)):
+                instance = client.make_async()
+                assert await client.stream_async(instance) == "Hi there"
+            await client.aclose(instance)
+
+        asyncio.run(run())
+        assert recorded_stream(recording) == whole_stream(client)
+
     def test_three_requests_of_an_async_client_at_once_in_one_event_loop(self, client: Client) -> None:
         assert run_async(client, client.send_async, client.send_async, client.send_async) == ["Hi there"] * 3
+
+
+@dataclass
+class Recorder:
+    """Answers the requests of a client, and records the replies as a live run does."""
+
+    client: Client
+    recording: OpenRecording
+
+    async def handle(self, request: httpx.Request, *, is_async: bool) -> httpx.Response:  # noqa: ARG002
+        return await replay_or_send(self.recording, request, self._send)
+
+    def _send(self, request: httpx.Request) -> httpx.Response:
+        response = self.client.api.answer(request)
+        response.request = request
+        return response
+
+
+def recorded_stream(recording: OpenRecording) -> tuple[bool, list[Any]]:
+    """Whether the only reply is whole, and its events."""
+    (exchange,) = recording.exchanges()
+    assert exchange.reply is not None
+    return exchange.reply.is_complete, exchange.reply.events
+
+
+def whole_stream(client: Client) -> tuple[bool, list[Any]]:
+    """What `recorded_stream` gives for the whole stream of a client's API."""
+    api = client.api
+    return True, RecordedReply.of(200, {"content-type": api.content_type}, b"".join(api.stream)).events
 
 
 def check_sent(client: Client, interceptor: RecordingInterceptor, *urls: str, is_async: bool = False) -> None:

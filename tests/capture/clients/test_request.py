@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.clients.wire import build_request, join_url
+from pytest_chatprompt.capture.sent_request import sent_target
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,10 @@ def test_no_header_is_added() -> None:
     assert (request.content, request.url.raw_path) == (b"Hello", b"/a%2Fb")
     assert request.extensions == {}
     assert request.url == httpx.URL("https://api.example/a%2Fb")
+
+
+@pytest.mark.parametrize("target", ["/a/../b", "/a?b=<c>", "/a#b", "/%7E?a=%2f", "/a?"])
+def test_path_and_query_stay_as_the_client_wrote_them(target: str) -> None:
+    request = build_request("GET", f"https://api.example:8443{target}", [], b"")
+    assert sent_target(request) == target
+    assert sent_target(build_request("GET", "https://api.example", [], b"")) == "/"

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_chatprompt.capture.clients.seams import intercept_clients
 from pytest_chatprompt.capture.recording.open_recording import send, send_async
-from tests.raw_server import RawServer, read_request
+from tests.raw_server import RawServer, http_reply, read_request
 from tests.server import Reply, Server
 
 # Of the client that made the request; each connection has its own.
@@ -152,3 +152,18 @@ def test_a_response_that_is_closed_early_closes_its_connection(raw_server: RawSe
 
     asyncio.run(run())
     assert seen.get(timeout=30) == b""
+
+
+@both
+def test_a_proxy_is_asked_for_the_host(raw_server: RawServer, send_it: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(connection: socket.socket, _: int) -> None:
+        asked.append(connection.recv(65536).partition(b"\r\n")[0])
+        connection.sendall(http_reply(b"", status="403 No"))
+
+    raw_server.talk = refuse
+    monkeypatch.setenv("HTTPS_PROXY", raw_server.url)
+    with pytest.raises(httpx.ProxyError, match="403"):
+        send_it(httpx.Request("GET", "https://api.example/v1/a", extensions={"target": b"/v1/./a"}))
+    assert asked == [b"CONNECT api.example:443 HTTP/1.1"]

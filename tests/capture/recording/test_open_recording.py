@@ -20,6 +20,8 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
 
+TEXT = {"content-type": "text/plain"}
+
 
 def sent(body: Any) -> SentRequest:
     return SentRequest("POST /v1/chat", body)
@@ -83,7 +85,7 @@ def test_what_is_not_recorded_is_sent_if_it_may_be() -> None:
 def test_a_reply_after_which_the_request_is_sent_again_is_not_missed() -> None:
     recording = OpenRecording(sends=True)
     begin(recording, "a").is_repeated = True
-    begin(recording, "a").finish(200, "", b"1")
+    begin(recording, "a").finish(200, {}, b"1")
     assert (recording.sent_count, recording.unanswered_count, len(recording.exchanges())) == (2, 0, 1)
 
 
@@ -99,8 +101,8 @@ def test_new_replies_are_kept_in_the_order_of_their_requests() -> None:
     recording.take(sent("b"))
     second = begin(recording, "c")
     never = begin(recording, "d")
-    second.finish(200, "text/plain", b"2")
-    first.finish(500, "", b"1", is_complete=False)
+    second.finish(200, TEXT, b"2")
+    first.finish(500, {}, b"1", is_complete=False)
     assert [(each.request.body, each.reply.content if each.reply else None) for each in recording.exchanges()] == [
         ("a", {"body": 1}),
         ("b", {"text": "recorded"}),
@@ -149,7 +151,7 @@ def test_parts_share_the_recorded_replies_and_come_after_the_whole_in_the_order_
     first.base_url = "https://judge.example"
     assert (first.base_url, second.base_url) == ("https://judge.example", None)
     assert second.take(sent("a")).replayed_reply == exchange("a", "1").reply
-    begin(first, "b").finish(200, "text/plain", b"3")
+    begin(first, "b").finish(200, TEXT, b"3")
     assert recording.take(sent("a")).replayed_reply == exchange("a", "2").reply
     assert begin(recording, "a").replayed is None
     assert [each.request.body for each in recording.exchanges()] == ["a", "b", "a"]
@@ -162,7 +164,7 @@ def test_new_replies_that_are_forgotten_are_not_recorded_and_recorded_ones_stay(
     recording = OpenRecording([exchange("a", "1")], sends=True)
     part = recording.part()
     part.take(sent("a"))
-    begin(part, "b").finish(200, "text/plain", b"2")
+    begin(part, "b").finish(200, TEXT, b"2")
     part.forget_new()
     assert [each.request.body for each in recording.exchanges()] == ["a"]
     assert (recording.sent_count, recording.unanswered_count) == (1, 0)

@@ -27,7 +27,7 @@ EVENTS = b"data: {}\n\ndata: [DONE]\n\n"
 
 
 def test_a_reply_is_the_same_again() -> None:
-    reply = RecordedReply.of(429, "application/json", '{"error": "é"}'.encode())
+    reply = RecordedReply.of(429, {"content-type": "application/json"}, '{"error": "é"}'.encode())
     assert reply.model_dump(exclude_unset=True) == {
         "status": 429,
         "content_type": "application/json",
@@ -40,19 +40,30 @@ def test_a_reply_is_the_same_again() -> None:
     assert response.extensions[REPLAYED_EXTENSION] is True
 
 
+def test_headers_by_which_clients_decide_what_to_do_next_are_given_again() -> None:
+    sent = httpx.Headers(
+        {"Location": "https://b.example/", "x-should-retry": "false", "x-request-id": "1", "date": "d"}
+    )
+    reply = RecordedReply.of(307, sent, b"")
+    assert reply.headers == {"location": "https://b.example/", "x-should-retry": "false"}
+    response = reply.to_response(REQUEST)
+    assert response.has_redirect_location
+    assert set(response.headers) == {"location", "x-should-retry"}
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [("", b""), ("", b"text"), ("text/plain", b"text"), ("image/png", b"\xff"), ("application/json", b"null")],
 )
 def test_any_body_is_the_same_again(content_type: str, body: bytes) -> None:
-    response = RecordedReply.of(200, content_type, body).to_response(REQUEST)
+    response = RecordedReply.of(200, {"content-type": content_type}, body).to_response(REQUEST)
     assert response.read() == body
     assert response.headers.get("content-type", "") == content_type
     assert response.is_closed
 
 
 def test_a_stream_is_a_stream_again() -> None:
-    reply = RecordedReply.of(200, "text/event-stream", EVENTS)
+    reply = RecordedReply.of(200, {"content-type": "text/event-stream"}, EVENTS)
     response = reply.to_response(REQUEST)
     assert not response.is_closed
     assert "content-length" not in response.headers
@@ -66,7 +77,7 @@ def test_a_stream_is_a_stream_again() -> None:
 
 @pytest.mark.parametrize(("content_type", "body"), [("text/event-stream", EVENTS), ("text/plain", b"te")])
 def test_a_reply_that_was_not_read_on_ends_with_an_error(content_type: str, body: bytes) -> None:
-    reply = RecordedReply.of(200, content_type, body, is_complete=False)
+    reply = RecordedReply.of(200, {"content-type": content_type}, body, is_complete=False)
     assert reply.model_dump(exclude_unset=True)["is_complete"] is False
     chunks = reply.to_response(REQUEST).iter_raw()
     received = b""
@@ -86,7 +97,7 @@ def test_a_reply_that_was_changed_to_mean_nothing_is_an_error() -> None:
 
 
 def test_a_content_type_in_any_encoding_is_given_again() -> None:
-    response = RecordedReply.of(200, "text/plain; é", b"a").to_response(REQUEST)
+    response = RecordedReply.of(200, {"content-type": "text/plain; é"}, b"a").to_response(REQUEST)
     assert response.headers["content-type"] == "text/plain; é"
 
 
@@ -191,6 +202,6 @@ def test_the_tokens_of_each_api_are_read(content: dict[str, Any], expected: tupl
     ids=["JSON", "events", "lines", "messages of AWS"],
 )
 def test_a_reply_of_very_many_parts_is_kept_and_replayed_as_one(content_type: str, body: bytes) -> None:
-    reply = RecordedReply.of(200, content_type, body)
+    reply = RecordedReply.of(200, {"content-type": content_type}, body)
     assert list(reply.content) in (["text"], ["base64"])
     assert reply.to_response(httpx.Request("POST", "https://api.example")).read() == body

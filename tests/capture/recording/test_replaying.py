@@ -140,12 +140,42 @@ def test_a_stream_that_is_closed_early_is_recorded_as_far_as_it_was_read(read: R
 
 
 @both
-def test_a_body_of_which_nothing_was_read_is_not_recorded(read: Read) -> None:
+def test_a_reply_of_which_only_the_status_was_read_is_recorded(read: Read) -> None:
     recording = OpenRecording(sends=True)
     stream = _Stream(CHUNKS, None)
-    assert read(recording, httpx.Response(200, stream=stream, request=REQUEST), 0)[1] == []
+    assert read(recording, httpx.Response(429, headers=SSE, stream=stream, request=REQUEST), 0)[1] == []
     assert stream.is_closed
-    assert (recording.exchanges(), recording.sent_count) == ((), 1)
+    assert only_reply(recording) == RecordedReply(
+        status=429, content_type=SSE["content-type"], is_complete=False, text=""
+    )
+    replayed, _ = read(OpenRecording(recording.exchanges(), sends=False), network(()), 0)
+    assert replayed.status_code == 429
+
+
+@pytest.mark.parametrize(("status", "recorded"), [(200, []), (307, [307]), (429, [429])])
+def test_a_reply_that_is_given_up_before_its_body_comes_is_recorded_if_its_status_tells_it(
+    status: int, recorded: list[int]
+) -> None:
+    class Slow(_Stream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            await asyncio.Event().wait()
+            yield b""
+
+    async def send(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, stream=Slow((), None), request=REQUEST)
+
+    async def read() -> None:
+        answer = await replay_or_send(recording, REQUEST, send)
+        try:
+            await asyncio.wait_for(answer.aread(), 0.01)
+        finally:
+            await answer.aclose()
+
+    recording = OpenRecording(sends=True)
+    with pytest.raises(TimeoutError):
+        asyncio.run(read())
+    assert [exchange.reply and exchange.reply.status for exchange in recording.exchanges()] == recorded
+    assert recording.sent_count == 1
 
 
 @both

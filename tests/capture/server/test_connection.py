@@ -8,6 +8,7 @@ import socket
 import httpx
 import pytest
 
+from pytest_chatprompt.capture.sent_request import SentRequest
 from tests.capture.server.conftest import StartServer, connect, receive, receive_all
 
 
@@ -28,6 +29,31 @@ def test_a_chunked_body_is_read_whole(start_server: StartServer) -> None:
         assert receive(client, b"POST:abcde").startswith(b"HTTP/1.1 200 OK\r\n")
     assert "transfer-encoding" not in seen[0]
     assert seen[0]["content-length"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        ("/openai/v1/./a?b=<c>", "/v1/./a?b=<c>"),
+        ("/openai/v1/a?b=é", "/v1/a?b=é"),
+        ("/openai/v1/a?b=%C3%A9", "/v1/a?b=%C3%A9"),
+        ("/openai//v1/a", "//v1/a"),
+        ("http://api.openai.com/v1/a?b=%zz", "/v1/a?b=%zz"),
+        ("http://api.openai.com", "/"),
+    ],
+)
+def test_path_and_query_are_shown_as_the_client_writes_them(start_server: StartServer, target: str, shown: str) -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(SentRequest.from_httpx(request).endpoint)
+        assert request.url.host == "api.openai.com"
+        return httpx.Response(204)
+
+    with connect(start_server(answer)) as client:
+        client.sendall(f"GET {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        assert receive_all(client).startswith(b"HTTP/1.1 204")
+    assert seen == [f"GET {shown}"]
 
 
 def test_a_client_that_waits_for_100_continue_gets_it(start_server: StartServer) -> None:

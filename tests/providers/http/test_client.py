@@ -147,7 +147,7 @@ def test_a_variable_that_is_removed_while_httpx_looks_for_proxies_is_no_error(
 def test_the_error_for_an_incomplete_reply_says_so(server: Server) -> None:
     server.reply = Reply(fault="drop inside")
     provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI at 127.0.0.1 did not complete its reply: ")):
+    with pytest.raises(APIConnectionError, match=r"OpenAI at 127\.0\.0\.1:\d+ did not complete its reply: "):
         provider.send(HI)
     provider.close()
 
@@ -169,9 +169,9 @@ def test_the_error_for_a_silent_server_names_the_timeout(server: Server) -> None
     provider.close()
 
 
-def test_the_error_for_an_unreachable_server_names_its_host() -> None:
+def test_the_error_for_an_unreachable_server_names_its_host_and_port() -> None:
     provider = OpenAIProvider(base_url="http://127.0.0.1:1", api_key="k", max_retries=0)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI at 127.0.0.1 cannot be reached: ")):
+    with pytest.raises(APIConnectionError, match=re.escape("OpenAI at 127.0.0.1:1 cannot be reached: ")):
         provider.send(HI)
     provider.close()
 
