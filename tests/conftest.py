@@ -87,6 +87,7 @@ UNUSED_PLUGINS = (
     "anyio",
     "asyncio",
     "timeout",
+    "rerunfailures",
     "pytest-split",
     "xdist.looponfail",
     "doctest",

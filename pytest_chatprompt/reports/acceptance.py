@@ -228,13 +228,12 @@ class AcceptanceHooks(CollectedResults):
 
 
 def accept_ids(acceptance: Acceptance, config: pytest.Config) -> None:
-    """Accept the changes that the command line names; nothing if one of the ids says not which."""
+    """Accept the changes that the command line names, as their tests took them for accepted, and tell the other ids."""
     ids = config.stash[options_key].accept
     found = {asked: acceptance.find(asked) for asked in ids if asked != UNUSED}
     acceptance.problems += [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]
-    if not acceptance.problems:
-        for change_id in dict.fromkeys(meant for (meant,) in found.values()):
-            acceptance.accept(change_id)
+    for change_id in dict.fromkeys(meant[0] for meant in found.values() if len(meant) == 1):
+        acceptance.accept(change_id)
     if UNUSED in ids and not config.pluginmanager.hasplugin(_UNUSED_SNAPSHOTS):
         acceptance.problems.append(NOTHING_UNUSED)
 
@@ -254,7 +253,7 @@ def unknown(asked: str, meant: Sequence[str], acceptance: Acceptance) -> str:
     """Why an id says not what to accept."""
     problem = f"may be {' or '.join(meant)}" if meant else "is no change of this run"
     known = f"it has {', '.join(acceptance.changes)}" if acceptance.changes else "no snapshot differs"
-    return f"--chatprompt-accept {asked}: {asked!r} {problem}; {known}. Nothing is accepted."
+    return f"--chatprompt-accept {asked}: {asked!r} {problem}; {known}. Nothing is accepted for it."
 
 
 def _settle(

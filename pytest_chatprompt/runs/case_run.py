@@ -179,7 +179,7 @@ class CaseRun:
         try:
             if isinstance(result.exception, SnapshotFileError):
                 path = shown_snapshot(self.item.snapshot_path, self.item.config.rootpath, self.options.against)
-                raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
+                raise SnapshotError(f"the snapshot {path} {result.exception}; {result.exception.advice}")
             if result.exception is not None:
                 raise result.exception
             if not is_equal:

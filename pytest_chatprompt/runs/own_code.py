@@ -119,17 +119,17 @@ class OwnCodeCapture:
             with self._stack:
                 threads = self._owner.leave_threads()
         finally:
+            # But for what was replayed.
+            sent = [answer.response for answer in self.answers() if not answer.is_replayed]
+            if sent:
+                from pytest_chatprompt.runs.usage_summary import OWN_CODE, add_usage  # noqa: PLC0415
+
+                add_usage(self._item, OWN_CODE, *sent, requests=len(sent))
             if place is not None and recording is not None and recording.is_kept:
                 from pytest_chatprompt.runs.usage_summary import add_replayed  # noqa: PLC0415
 
                 add_replayed(self._item, place.path, recording)
                 place.save(recording, self.api.redactor)
-        # But for what was replayed.
-        sent = [answer.response for answer in self.answers() if not answer.is_replayed]
-        if sent:
-            from pytest_chatprompt.runs.usage_summary import OWN_CODE, add_usage  # noqa: PLC0415
-
-            add_usage(self._item, OWN_CODE, *sent, requests=len(sent))
         if place is not None and self._notes_sent:
             from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
 

@@ -33,6 +33,7 @@ from pytest_chatprompt.snapshots.unused import (
     gone_snapshots,
     holds_conflict,
     unused_snapshots,
+    without_used,
     written_files,
 )
 from pytest_chatprompt.wording import count, grouped, shown_path
@@ -173,14 +174,17 @@ class UnusedSnapshots:
         self._note_uses(session)
         is_disabled = self._is_set("disable_unused_snapshots") or "incomplete" in self.facts.flags
         # The hook of `plugin` around this one restores what the user has set.
-        self.config.option.disable_unused_snapshots = is_disabled
-        if not hasattr(self.config, "workeroutput") and not is_disabled:
+        # Where it is mere data, syrupy takes what a test that failed has not compared with for unused, and its own.
+        # A worker goes on: its controller warns where syrupy's report of one is missing.
+        is_worker = hasattr(self.config, "workeroutput")
+        self.config.option.disable_unused_snapshots = is_disabled or bool(session.testsfailed and not is_worker)
+        if not is_worker and not is_disabled:
             # What one shard of pytest-split does not use, another may use: `merge` looks at the reports of all.
             if not self._is_set("splits"):
                 self._settle(session)
             if self._options.reports:
                 self._keep_for_reports()
-        if UNUSED in self._options.accept and not self._has_found and not hasattr(self.config, "workeroutput"):
+        if UNUSED in self._options.accept and not self._has_found and not is_worker:
             self._lines.append(NOTHING_UNUSED)
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
@@ -215,8 +219,7 @@ class UnusedSnapshots:
         return uses.needed - (self.facts.passed - self.facts.not_passed)
 
     def _unused_of(self, uses: _Uses) -> list[Path]:
-        asserted = set(map(normalized_name, self.facts.asserted))
-        return [path for path in uses.unused if normalized_name(str(path)) not in asserted]
+        return without_used(uses.unused, self.facts.asserted, str)
 
     def _settle(self, session: pytest.Session) -> None:
         """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""

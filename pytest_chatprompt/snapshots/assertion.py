@@ -16,6 +16,7 @@ from syrupy.types import SnapshotIndex
 
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
+    UnwritableFileError,
     atomic_write,
     escaped_name,
     read_snapshot,
@@ -237,6 +238,9 @@ class EvalSnapshot(SnapshotAssertion):
         self._failed = None
         is_equal = super().__eq__(data)
         result = self.last_result
+        if isinstance(result.exception, OSError):
+            reason = result.exception.strerror or result.exception
+            result.exception = UnwritableFileError(f"cannot be written: {reason}")
         self.context.note_asserted(result.snapshot_location)
         self.context.compared.append(self)
         self.context.differing.pop(result.snapshot_location, None)
@@ -290,7 +294,7 @@ class EvalSnapshot(SnapshotAssertion):
         name = None if revision is None else revision.name
         path = shown_snapshot(Path(result.snapshot_location), self.context.root, name)
         if isinstance(result.exception, SnapshotFileError):
-            lines = [f"the snapshot {path} {result.exception}; remove it, or put the file back"]
+            lines = [f"the snapshot {path} {result.exception}; {result.exception.advice}"]
         elif isinstance(result.exception, DumpError):
             lines = [str(result.exception)]
         elif result.exception is not None:

@@ -110,12 +110,19 @@ class SnapshotFileError(Exception):
     """The file of a snapshot or recording cannot be read; the text says why, to be put after its name."""
 
     remedy = "put the file back, as with git checkout, or accept what is sent"
+    advice = "remove it, or put the file back"
 
 
 class MergeConflictError(SnapshotFileError):
     """The file holds what git writes where it cannot merge."""
 
     remedy = "merge the prompts first, then accept what is sent: --snapshot-update replaces the file as a whole"
+
+
+class UnwritableFileError(SnapshotFileError):
+    """The operating system does not let the file be written."""
+
+    advice = "make room for it, or make it writable, and run again"
 
 
 # What a snapshot holds itself is indented.

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX
+from pytest_chatprompt.snapshots.files import RECORDING_SUFFIX, UnwritableFileError
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import payload_data
@@ -158,7 +158,14 @@ class RecordingPlace:
             loaded = self.load() if self.path.exists() else ()
         answered = {(exchange.repeat, exchange.request.sha256) for exchange in exchanges}
         others = [other for other in loaded if (other.repeat, other.request.sha256) not in answered]
-        save_recording(self.path, sorted((*exchanges, *others), key=lambda exchange: exchange.repeat), redactor)
+        try:
+            save_recording(self.path, sorted((*exchanges, *others), key=lambda exchange: exchange.repeat), redactor)
+        except OSError as error:
+            reason = error.strerror or error
+            raise ReplayError(
+                f"what was sent and replied is not recorded: {shown_path(self.path, self.root)} cannot be written: "
+                f"{reason}; {UnwritableFileError.advice}"
+            ) from None
 
     @property
     def advice(self) -> str:

@@ -40,44 +40,49 @@ _DIGEST: Final = re.compile("~[0-9a-f]{12}$")
 
 def unused_snapshots(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
     """Those files of a folder of snapshots that no case of the eval file uses."""
-    # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
-    defined = {normalized_name(stem) for stem in stems}
     visible = (path for path in paths if "]" in path.stem and not path.name.startswith("."))
-    return [path for path in visible if _case_stem(path) not in defined]
+    return without_used(visible, {*stems}, _case_stem)
+
+
+def without_used(paths: Iterable[Path], used: Collection[str], name: Callable[[Path], str]) -> list[Path]:
+    """Those files that have none of the names in use, nor one that the file system takes for one of these."""
+    names = {path: name(path) for path in paths}
+    # Where it takes two names for one, it holds one of them only.
+    others = {*map(normalized_name, used)} - {normalized_name(each) for each in names.values() if each in used}
+    return [path for path, each in names.items() if each not in used and normalized_name(each) not in others]
 
 
 def _case_stem(path: Path) -> str:
-    """The normalized stem without the suffix of a further assertion: `name[azure]` for `name[azure].1.yaml`."""
+    """The stem without the suffix of a further assertion: `name[azure]` for `name[azure].1.yaml`."""
     case, bracket, rest = path.stem.partition("[")
-    return normalized_name(f"{case}{bracket}{rest.partition(']')[0]}]")
+    return f"{case}{bracket}{rest.partition(']')[0]}]"
 
 
-def gone_snapshots(unused: Iterable[Path], cases: Iterable[str]) -> list[Path]:
+def gone_snapshots(unused: Iterable[Path], cases: Collection[str]) -> list[Path]:
     """Those of some unused snapshots whose case, provider or row their eval file no longer defines.
 
     The others show a parameter that a fixture does not have in this run. Recordings are never among them.
     """
     defined = {normalized_name(stem.removesuffix("]")) for stem in cases}
-
     ids = {_DIGEST.sub("", stem.partition("[")[0]) for stem in defined}
 
     def is_defined(path: Path) -> bool:
-        stem = _case_stem(path).removesuffix("]")
+        stem = normalized_name(_case_stem(path).removesuffix("]"))
         case_id = stem.partition("[")[0]
         if shortened := _DIGEST.search(case_id):
             # The digest is of all that was cut off, parameters too.
             return any(each.startswith(case_id[: shortened.start()]) for each in ids)
-        # The parameters of fixtures stand at the end.
+        # The parameters of fixtures stand at the end. Without any, what is unused has another case or other accents.
         words = stem.split("-")
-        return any("-".join(words[:count]) in defined for count in range(1, len(words) + 1))
+        return _case_stem(path) in cases or any("-".join(words[:count]) in defined for count in range(1, len(words)))
 
     return [path for path in unused if not is_recording(path) and not is_defined(path)]
 
 
 def files_of_tests(folder: Path, tests: Iterable[str]) -> list[Path]:
     """The snapshots and recordings in a folder of a module, but for the recordings of its tests."""
-    recordings = {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
-    return [path for path in written_files(folder) if normalized_name(path.name) not in recordings]
+    recordings = {f"{stem}{RECORDING_SUFFIX}" for stem in tests}
+    return without_used(written_files(folder), recordings, lambda path: path.name)
 
 
 def written_files(folder: Path) -> list[Path]:

@@ -54,7 +54,7 @@ def test_a_change_is_found_by_the_beginning_that_it_alone_has(
 
 def test_of_a_beginning_that_several_have_it_is_said_which(acceptance: Acceptance) -> None:
     assert unknown("aaaa", acceptance.find("aaaa"), acceptance) == (
-        "--chatprompt-accept aaaa: 'aaaa' may be aaaa0 or aaaa1; it has aaaa0, aaaa1, bbbb, new. Nothing is accepted."
+        "--chatprompt-accept aaaa: 'aaaa' may be aaaa0 or aaaa1; it has aaaa0, aaaa1, bbbb, new. Nothing is accepted for it."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,20 +178,28 @@ def test_a_report_tells_a_run_as_it_is_with_what_was_accepted(shop: Run) -> None
     assert (own["outcome"], own["snapshot"]["state"]) == ("error", "same")
 
 
-def test_an_id_that_no_change_has_writes_nothing(shop: Run) -> None:
-    before = tree(shop)
+def test_an_id_that_no_change_has_is_told_and_the_others_are_accepted(shop: Run) -> None:
+    wanted = tree(shop)
+    result = shop("--chatprompt-accept", "0bad")
+    assert (result.ret, tree(shop)) == (1, wanted)
+    told = f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {FIRST}, {SECOND}. Nothing is accepted for it."
+    assert told in result.outlines
+    shop("--chatprompt-accept", FIRST)
+    wanted = tree(shop)
+    shop.with_snapshots()
+    shop.write({"a.md": A, "b.md": B})
+    shop.with_snapshots().write(CHANGED)
+    # Its tests count as passed, so it is written.
     result = shop("--chatprompt-accept", FIRST, "--chatprompt-accept", "0bad")
-    assert result.ret == 1
-    assert tree(shop) == before
-    problem = (
-        f"--chatprompt-accept 0bad: '0bad' is no change of this run; it has {FIRST}, {SECOND}. Nothing is accepted."
-    )
-    assert problem in result.outlines
+    assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "failed": 3})
+    assert told in result.outlines
+    assert f"accepted change {FIRST} in 4 snapshots" in result.outlines
+    assert tree(shop) == wanted
     shop.with_snapshots()
     result = shop("--chatprompt-accept", "new")
     assert result.ret == 1
     assert (
-        "--chatprompt-accept new: 'new' is no change of this run; no snapshot differs. Nothing is accepted."
+        "--chatprompt-accept new: 'new' is no change of this run; no snapshot differs. Nothing is accepted for it."
         in result.outlines
     )
 
@@ -207,9 +216,7 @@ def test_a_run_that_collects_not_all_tests_accepts_nothing(shop: Run) -> None:
     shop.write({"test_broken.py": "import nothing"})
     result = shop("--chatprompt-accept", FIRST)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    problem = (
-        f"--chatprompt-accept {FIRST}: {FIRST!r} is no change of this run; no snapshot differs. Nothing is accepted."
-    )
+    problem = f"--chatprompt-accept {FIRST}: {FIRST!r} is no change of this run; no snapshot differs. Nothing is accepted for it."
     assert problem in result.outlines
     assert tree(shop) == before
 
@@ -288,6 +295,19 @@ def test_a_renamed_case_takes_its_snapshot_along(renamed: Run) -> None:
     assert tree(renamed).keys() == wanted.keys()
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_a_name_in_another_case_replaces_the_old_one(run: Run, workers: list[str]) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_own.py": OWN, "a.md": A, "b.md": B})
+    run.with_snapshots().write({"a.eval.yaml": HELLO.replace("id: hello", "id: Hello")})
+    run.write({"test_own.py": OWN.replace("test_own", "test_Own")})
+    run(*workers, "--chatprompt-accept=new")
+    assert run(*workers).ret == 1
+    assert run(*workers, "--chatprompt-remove-unused").ret == 0
+    names = ["a.eval/Hello[openai].yaml", "test_own/test_Own~349b5cab2a16.yaml"]
+    assert list(tree(run)) == [f"__snapshots__/{name}" for name in names]
+    assert run(*workers).ret == 0
+
+
 def test_what_is_gone_stays_until_that_is_accepted(renamed: Run) -> None:
     renamed.write({"c.eval.yaml": LEFT.replace("new name", "old name")})
     names = tree(renamed).keys()
@@ -324,6 +344,37 @@ def test_beside_an_id_that_no_change_has_nothing_is_removed(renamed: Run) -> Non
     names = tree(renamed).keys()
     renamed("--chatprompt-accept", "0bad", "--chatprompt-accept", "unused")
     assert tree(renamed).keys() == names
+
+
+UNSTEADY = """
+import pytest
+runs = []
+
+@pytest.fixture(autouse=True)
+def unsteady(request):
+    runs.append(request.node.name)
+    if "both" in request.node.name and runs.count(request.node.name) == 1:
+        pytest.fail("the first time")
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_what_is_accepted_of_tests_that_run_again_is_what_an_update_writes(
+    shop: Run, workers: list[str], use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("rerunfailures")
+    wanted = updated(shop)
+    shop.write({"conftest.py": UNSTEADY})
+    reruns = (*workers, "--reruns=2")
+    # Each test fails three times for the other change, or once for the fixture.
+    result = shop(*reruns, f"--chatprompt-accept={FIRST}")
+    assert (result.ret, result.parseoutcomes()) == (1, {"passed": 1, "failed": 3, "rerun": 6})
+    assert f"accepted change {FIRST} in 4 snapshots" in result.outlines
+    assert [change["id"] for change in report(shop, *reruns)["changes"]] == [SECOND]
+    result = shop(*reruns, f"--chatprompt-accept={SECOND}")
+    assert (result.ret, result.parseoutcomes()) == (0, {"passed": 4, "rerun": 2})
+    assert f"accepted change {SECOND} in 3 snapshots" in result.outlines
+    assert tree(shop) == wanted
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import Run
+from tests.runs.conftest import HELLO, Run
 
 APP = """
 import httpx
@@ -477,3 +477,50 @@ def test_sorted_requests_are_the_same_in_any_order(own: Run, monkeypatch: pytest
     own.update()
     monkeypatch.setenv("CHANCE", "1")
     own().assert_outcomes(passed=1)
+
+
+DATA = """
+import pytest
+
+@pytest.fixture
+def settings():
+    return {"model": "gpt-5.5"}
+
+def test_first(settings, eval_snapshot):
+    assert settings == eval_snapshot
+
+def test_second(eval_snapshot):
+    assert ["a"] == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "a worker"])
+def test_an_update_keeps_the_data_of_a_test_that_failed_before_it_compared(own: Run, workers: list[str]) -> None:
+    own.write({"test_it.py": DATA})
+    own.with_snapshots().write({"test_it.py": DATA.replace("return {", "assert not {")})
+    names = own.snapshots()
+    own("--snapshot-update", *workers).assert_outcomes(passed=1, errors=1)
+    assert own.snapshots() == names
+    # What no test compares with, syrupy removes once all tests pass.
+    own.write({"test_it.py": DATA.partition("def test_second")[0]})
+    own.update(*workers)
+    assert own.snapshots() == names[:1]
+
+
+def test_a_snapshot_that_cannot_be_written_is_told_as_that(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    own.write({"test_it.py": ASKS, "a.eval.yaml": HELLO})
+    # Root may write everywhere.
+    monkeypatch.setattr("pytest_chatprompt.snapshots.assertion.atomic_write", refuse)
+    result = own("--snapshot-update")
+    result.assert_outcomes(failed=2)
+    reason = "cannot be written: Permission denied; make room for it, or make it writable, and run again"
+    result.stdout.fnmatch_lines(
+        [
+            f"*case 'hello': the snapshot __snapshots__/a.eval/hello?openai?.yaml {reason}",
+            f"test_it.py:6: the snapshot __snapshots__/test_it/test_asks.yaml {reason}",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")

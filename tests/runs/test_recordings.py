@@ -696,3 +696,37 @@ def test_an_answer_is_recorded_before_it_is_graded(live_project: MakeLiveProject
     conftest.write_text(text)
     run("--chatprompt-replay").assert_outcomes(passed=1)
     assert len(server.requests) == 1
+
+
+OWN_CODE = """
+import httpx
+
+def test_own(eval_api):
+    httpx.post("{url}/chat/completions", json={{"model": "m", "messages": []}})
+"""
+
+
+def test_what_cannot_be_written_is_an_error_of_the_operating_system_and_is_paid_for(
+    live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    run = live_project(1)
+    run.write({"test_own.py": OWN_CODE.format(url=server.url)})
+    before = run.snapshots()
+    # A full disk is hard to come by.
+    monkeypatch.setattr("pytest_chatprompt.snapshots.recording_files.atomic_write", refuse)
+    result = run("--chatprompt-live", "--chatprompt-record")
+    result.assert_outcomes(passed=1, errors=2)
+    reason = "cannot be written: No space left on device; make room for it, or make it writable, and run again"
+    result.stdout.fnmatch_lines_random(
+        [
+            f"*c0*: what was sent and replied is not recorded: {RECORDING_PATH} {reason}",
+            f"what was sent and replied is not recorded: __snapshots__/test_own/test_own.recording.yaml {reason}",
+            "openai * 1 *",
+            "own code * 1 *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*atomic_write*")
+    assert run.snapshots() == before

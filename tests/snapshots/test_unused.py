@@ -57,6 +57,14 @@ def test_a_name_that_differs_in_case_or_encoding_of_accents_is_in_use(tmp_path: 
     assert unused_snapshots(sorted(tmp_path.iterdir()), ["case[azure]", "é[azure]"]) == []
 
 
+def test_a_name_that_differs_in_case_is_unused_beside_that_in_use(tmp_path: Path) -> None:
+    # A file system that takes one for the other holds one of them.
+    paths = [tmp_path / name for name in ("Case[azure].yaml", "Case[azure].recording.yaml", "case[azure].yaml")]
+    assert unused_snapshots(paths, ["case[azure]"]) == paths[:2]
+    assert gone_snapshots(paths[:2], ["case[azure]"]) == paths[:1]
+    assert gone_snapshots([tmp_path / "Case[azure-hot].yaml"], ["case[azure]"]) == []
+
+
 @pytest.mark.parametrize("case_id", ["a" * 190, "a" * 300])
 def test_a_parameter_of_a_case_with_a_long_name_is_not_gone(case_id: str) -> None:
     unused = [Path(f"{stem}.yaml") for stem in snapshot_stems([(case_id, "openai-hot"), ("b" * 300, "openai")])]
