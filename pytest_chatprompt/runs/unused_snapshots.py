@@ -173,11 +173,13 @@ class UnusedSnapshots:
         self.facts.flags |= {"incomplete"} if any(reasons) else set()
         self._note_uses(session)
         is_disabled = self._is_set("disable_unused_snapshots") or "incomplete" in self.facts.flags
-        # The hook of `plugin` around this one restores what the user has set.
-        # Where it is mere data, syrupy takes what a test that failed has not compared with for unused, and its own.
+        # In an update syrupy would delete the mere data that a test of ours has not compared with because it failed.
         # A worker goes on: its controller warns where syrupy's report of one is missing.
         is_worker = hasattr(self.config, "workeroutput")
-        self.config.option.disable_unused_snapshots = is_disabled or bool(session.testsfailed and not is_worker)
+        may_lose = session.testsfailed and not self.facts.senders.isdisjoint(self.facts.not_passed)
+        is_kept = bool(may_lose and self._is_set("update_snapshots") and not is_worker)
+        # The hook of `plugin` around this one restores what the user has set.
+        self.config.option.disable_unused_snapshots = is_disabled or is_kept
         if not is_worker and not is_disabled:
             # What one shard of pytest-split does not use, another may use: `merge` looks at the reports of all.
             if not self._is_set("splits"):
