@@ -244,6 +244,9 @@ class EvalSnapshot(SnapshotAssertion):
         self.context.note_asserted(result.snapshot_location)
         self.context.compared.append(self)
         self.context.differing.pop(result.snapshot_location, None)
+        if not isinstance(result.exception, SnapshotFileError | DumpError | None):
+            # A mistake in what the project gives, such as a matcher.
+            raise result.exception
         if self.context.note_version is not None:
             self.context.note_version(result)
             is_equal = result.success = True
@@ -295,10 +298,8 @@ class EvalSnapshot(SnapshotAssertion):
         path = shown_snapshot(Path(result.snapshot_location), self.context.root, name)
         if isinstance(result.exception, SnapshotFileError):
             lines = [f"the snapshot {path} {result.exception}; {result.exception.advice}"]
-        elif isinstance(result.exception, DumpError):
-            lines = [str(result.exception)]
         elif result.exception is not None:
-            lines = super().get_assert_diff(diff_mode=diff_mode)
+            lines = [str(result.exception)]
         else:
             comparison: Any = self._failed
             shows_diff = diff_mode == DiffMode.DETAILED

@@ -297,6 +297,19 @@ def eval_snapshot(snapshot):
     assert "mine" in str(run.snapshot("__snapshots__/a.eval/hello[openai].yaml"))
 
 
+@pytest.mark.parametrize("fixture", ["snapshot", "eval_snapshot"])
+def test_a_mistake_in_a_matcher_is_the_failure(run: Run, fixture: str) -> None:
+    conftest = f"""
+import pytest
+
+@pytest.fixture
+def eval_snapshot({fixture}):
+    return {fixture}(matcher=lambda data, path: path[7])
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run().stdout.fnmatch_lines(["E   IndexError: *", "conftest.py:6: IndexError"])
+
+
 def test_the_request_of_an_item_is_pytests(run: Run) -> None:
     shows = """
 import pytest

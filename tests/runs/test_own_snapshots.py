@@ -423,12 +423,16 @@ def test_folder(eval_snapshot):
 
 def test_value(eval_snapshot):
     assert object() == eval_snapshot
+
+def test_mistake(eval_snapshot):
+    assert {"a": 1} == eval_snapshot(matcher=lambda data, path: path[7])
 """,
             "__snapshots__/test_it/test_folder.yaml/x": "",
         }
     )
     result = own("--snapshot-update")
-    result.assert_outcomes(passed=4, failed=2)
+    result.assert_outcomes(passed=4, failed=3)
+    result.stdout.fnmatch_lines(["*test_mistake*", "> *path[[]7[]])", "E * IndexError: tuple index out of range"])
     result.stdout.fnmatch_lines(["*the snapshot __snapshots__/test_it/test_folder.yaml is a folder; remove it, *"])
     result.stdout.fnmatch_lines(
         ["test_it.py:*: a snapshot cannot hold object <object object at *>; compare eval_api.sent, or JSON data"]
@@ -440,7 +444,7 @@ def test_value(eval_snapshot):
     assert own.snapshot("__snapshots__/test_it/test_extension.yaml") == {"a": 1}
     written = json.loads((own.path / "__snapshots__/test_it/test_other_extension.json").read_text())
     assert [request["endpoint"] for request in written["requests"]] == ["POST /v1/chat/completions"]
-    own("-k", "not folder and not value").assert_outcomes(passed=4)
+    own("-k", "not folder and not value and not mistake").assert_outcomes(passed=4)
 
 
 REORDERS = """
