@@ -256,7 +256,8 @@ class EvalAPI(respx.MockRouter):
     async def _send_on(self, entry: LoggedRequest, send: Send) -> httpx.Response | None:
         """Replay or record the reply of the real API, or look at it because a model gives it."""
         recording, request = self.recording, entry.request
-        if recording is None or not (recording.is_kept or _find_offline_api(request)) or self._passes(request):
+        passes = self._passes(request) or getattr(self._find_api(request), "kind", "") == "upkeep"
+        if recording is None or passes or not (recording.is_kept or _find_offline_api(request)):
             return self._let_pass(entry)
         from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
@@ -311,13 +312,14 @@ class EvalAPI(respx.MockRouter):
         entry.answered_by = "nothing"
         if api is None:
             return None
-        if not getattr(api, "has_content", True):
+        kind = getattr(api, "kind", "content")
+        if kind != "content":
             self.log.remove(entry)
         try:
             reply = self.reply_queue.take(api.accepts, entry.as_sent)
         except CaptureError as error:
             return self._refuse(error)
-        if reply is None and (self.is_live or self.recording is not None):
+        if reply is None and (self.is_live or (self.recording is not None and kind != "upkeep")):
             return None
         entry.answered_by = "default" if reply is None else "reply"
         response = api.answer(entry.request, reply)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from email import message_from_bytes
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import httpx
 
@@ -60,15 +60,19 @@ def _vendor(request: httpx.Request) -> str:
     return next(by_header, "") or next(by_host, "")
 
 
+# What a model sees, so that it is locked; a question about it; or what an SDK asks and reports for itself, whenever it
+# likes: nothing of that is recorded.
+Kind = Literal["content", "look-up", "upkeep"]
+
+
 class ResourceCall(NamedTuple):
     """A request to one of these endpoints, and how it is answered.
 
-    `has_content` says whether it carries what a model sees, so that it is locked. `name` is that in its path: of a
-    model, or of a file.
+    `name` is that in its path: of a model, or of a file.
     """
 
     reply: Callable[[ResourceCall], httpx.Response]
-    has_content: bool
+    kind: Kind
     vendor: str
     request: httpx.Request
     name: str = ""
@@ -108,10 +112,10 @@ class OfflineResources:
     def find(self, request: httpx.Request) -> ResourceCall | None:
         """What answers a request; `None` if it is to no such endpoint of a known vendor."""
         vendor = _vendor(request)
-        for method, path, reply, has_content in _ENDPOINTS if vendor else ():
+        for method, path, reply, kind in _ENDPOINTS if vendor else ():
             found = re.search(path, request.url.path) if request.method == method else None
             if found is not None:
-                return ResourceCall(partial(reply, self), has_content, vendor, request, *found.groups())
+                return ResourceCall(partial(reply, self), kind, vendor, request, *found.groups())
         return None
 
     # --- models
@@ -211,23 +215,23 @@ class OfflineResources:
 
 # What stands before the names of these paths, in the APIs of all vendors.
 _BASE: Final = r"(?:^|/v\d+\w*|/openai|/publishers/google)"
-# Method and path, what replies, and whether the request carries what a model sees.
-_ENDPOINTS: Final = (
-    ("GET", rf"{_BASE}/models/?$", lambda _, call: _list([_model(call.vendor, _MODEL)]), False),
-    ("GET", rf"{_BASE}/models/(.+?)/?$", lambda _, call: _json(_model(call.vendor, call.name)), False),
-    ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, True),
-    ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, True),
-    ("POST", r"/moderations/?$", OfflineResources._moderate, True),
-    ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, True),
-    ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, True),
-    ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, True),
-    ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, False),
-    ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, False),
-    ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, False),
-    ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, False),
+# Method and path, what replies, and the kind of the request.
+_ENDPOINTS: Final[Sequence[tuple[str, str, Callable[..., httpx.Response], Kind]]] = (
+    ("GET", rf"{_BASE}/models/?$", lambda _, call: _list([_model(call.vendor, _MODEL)]), "look-up"),
+    ("GET", rf"{_BASE}/models/(.+?)/?$", lambda _, call: _json(_model(call.vendor, call.name)), "look-up"),
+    ("POST", r"/messages/count_tokens/?$|/models/count-tokens:rawPredict$", OfflineResources._count_tokens, "content"),
+    ("POST", r"/models/[^/]+:countTokens$|/responses/input_tokens/?$", OfflineResources._count_tokens, "content"),
+    ("POST", r"/moderations/?$", OfflineResources._moderate, "content"),
+    ("POST", r"/images/(?:generations|edits|variations)/?$", OfflineResources._make_images, "content"),
+    ("POST", r"/upload/v\d+\w*/files$", OfflineResources._start_upload, "content"),
+    ("POST", rf"{_BASE}/files/?$", OfflineResources._upload, "content"),
+    ("GET", rf"{_BASE}/files/?$", OfflineResources._list_files, "look-up"),
+    ("GET", rf"{_BASE}/files/([^/:]+)$", OfflineResources._get_file, "look-up"),
+    ("GET", rf"{_BASE}/files/([^/:]+)(?:/content|:download)$", OfflineResources._get_content, "look-up"),
+    ("DELETE", rf"{_BASE}/files/([^/:]+)$", OfflineResources._delete_file, "look-up"),
     # openai-agents 0.24 `tracing/processors.py`, huggingface_hub 2.4 `utils/_detect_agent.py`, litellm 1.110.
-    ("POST", r"^/v1/traces/ingest$", lambda *_: _json({}), False),
-    ("GET", r"^/api/agent-harnesses$|/litellm/main/model_prices_\w+\.json$", lambda *_: httpx.Response(404), False),
+    ("POST", r"^/v1/traces/ingest$", lambda *_: _json({}), "upkeep"),
+    ("GET", r"^/api/agent-harnesses$|/litellm/main/model_prices_\w+\.json$", lambda *_: httpx.Response(404), "upkeep"),
 )
 
 

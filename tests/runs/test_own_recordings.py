@@ -375,6 +375,31 @@ def test_clients_act_on_a_recorded_reply_as_on_the_real_one(own: Run, server: Se
     assert len(server.requests) == 9
 
 
+TRACING = """
+import app, httpx, os, time
+
+def test_it(eval_api, eval_snapshot):
+    # Another one in each run, as the SDK for agents has it; on a machine that is set up it goes to OpenAI.
+    url = os.environ["APP_URL"] + "/v1/traces/ingest"
+    trace = {"id": time.time_ns()}
+    assert httpx.post(url, json=trace, headers={"x-stainless-lang": "python"}).status_code == 200
+    assert app.ask("hi")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+def test_what_an_sdk_reports_of_itself_is_sent_live_and_neither_recorded_nor_replayed(own: Run, server: Server) -> None:
+    own.write({"test_it.py": TRACING})
+    own.update()
+    assert server.requests == []
+    own(*RECORD).assert_outcomes(passed=1)
+    assert [path for path, _, _ in server.requests] == ["/v1/traces/ingest", "/v1/chat/completions"]
+    assert len(recording(own, "test_it")) == 1
+    for _ in range(2):
+        own(*REPLAY).assert_outcomes(passed=1)
+    assert len(server.requests) == 2
+
+
 def test_a_stream_that_the_client_does_not_read_on_is_recorded_as_far_as_it_was_read(own: Run, server: Server) -> None:
     own.write(
         {
