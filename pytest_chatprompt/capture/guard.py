@@ -134,7 +134,9 @@ class Owner:
     def _running_places(self) -> dict[threading.Thread, str]:
         threads = [thread for thread in self.senders - self.earlier_threads if thread.is_alive()]
         frames = _frames() if threads else {}
-        return {thread: place for thread in threads if (place := caller_at(frames.get(thread.ident or 0)).place)}
+        # No thread was started by what runs tests, but pytest may be called in it: it takes what is logged.
+        places = {thread: caller_at(frames.get(thread.ident or 0), runners=()).place for thread in threads}
+        return {thread: place for thread, place in places.items() if place}
 
 
 class _Guards:
@@ -342,18 +344,18 @@ def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
     )
 
 
-def caller_at(frame: FrameType | None) -> Caller:
+def caller_at(frame: FrameType | None, runners: Container[str] = _TEST_RUNNERS) -> Caller:
     """Find who is behind an attempt by the innermost frame of a thread; `None` if the thread has ended."""
     stack = () if frame is None else walk_stack(frame)
-    return find_caller(((each.f_code.co_filename, line) for each, line in stack), Path.cwd())
+    return find_caller(((each.f_code.co_filename, line) for each, line in stack), Path.cwd(), runners)
 
 
-def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
-    """Find who is behind an attempt by the files and lines of a stack, the innermost call first."""
+def find_caller(stack: Iterable[tuple[str, int]], folder: Path, runners: Container[str] = _TEST_RUNNERS) -> Caller:
+    """Find who is behind an attempt by the files and lines of a stack, the innermost call first; `runners` end it."""
     library = ""
     for file, line in stack:
         if (installed := _INSTALLED.search(file)) is not None:
-            if installed[1] in _TEST_RUNNERS:
+            if installed[1] in runners:
                 break
             library = installed[1]
         elif not file.startswith(_INTERNAL):

@@ -439,6 +439,25 @@ def test_a_thread_that_has_sent_and_goes_on_is_warned_about_and_then_refused(own
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+LOGGING = """
+    # Without a line of the test between pytest, which takes the record as the second handler does, and the waiting.
+    texts = map(operator.call, [str, functools.partial(go_on.wait, 30)])
+    try:
+        logging.warning(type("Slow", (), {"__str__": functools.partial(next, texts)})())
+    except TypeError:
+        pass
+"""
+
+
+def test_a_thread_goes_on_while_pytest_takes_what_it_logs(own: Run) -> None:
+    thread = LATE_THREAD.format(module="functools, logging, operator", start=STARTS["a thread"])
+    ini = "[pytest]\npythonpath = .\nfilterwarnings = default\n"
+    own.write({"pytest.ini": ini, "test_it.py": thread.replace("    go_on.wait(30)\n", LOGGING)})
+    result = own()
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(LATE, consecutive=True)
+
+
 def test_a_thread_that_has_sent_in_its_case_and_goes_on_is_not_taken_for_the_next_one(own: Run) -> None:
     own.write(
         {
