@@ -228,7 +228,7 @@ class AcceptanceHooks(CollectedResults):
 
 
 def accept_ids(acceptance: Acceptance, config: pytest.Config) -> None:
-    """Accept the changes that the command line names, as their tests took them for accepted, and tell the other ids."""
+    """Accept the changes that the command line names; an id that names none, or several, is a problem of the run."""
     ids = config.stash[options_key].accept
     found = {asked: acceptance.find(asked) for asked in ids if asked != UNUSED}
     acceptance.problems += [unknown(asked, meant, acceptance) for asked, meant in found.items() if len(meant) != 1]

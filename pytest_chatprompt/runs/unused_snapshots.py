@@ -176,10 +176,10 @@ class UnusedSnapshots:
         # In an update syrupy would delete the mere data that a test of ours has not compared with because it failed.
         # A worker goes on: its controller warns where syrupy's report of one is missing.
         is_worker = hasattr(self.config, "workeroutput")
-        may_lose = session.testsfailed and not self.facts.senders.isdisjoint(self.facts.not_passed)
-        is_kept = bool(may_lose and self._is_set("update_snapshots") and not is_worker)
+        has_failed = session.testsfailed and not self.facts.senders.isdisjoint(self.facts.not_passed)
+        keeps_data = bool(has_failed and self._is_set("update_snapshots") and not is_worker)
         # The hook of `plugin` around this one restores what the user has set.
-        self.config.option.disable_unused_snapshots = is_disabled or is_kept
+        self.config.option.disable_unused_snapshots = is_disabled or keeps_data
         if not is_worker and not is_disabled:
             # What one shard of pytest-split does not use, another may use: `merge` looks at the reports of all.
             if not self._is_set("splits"):

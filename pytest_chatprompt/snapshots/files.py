@@ -107,7 +107,12 @@ def _percent_encode(match: re.Match[str]) -> str:
 
 
 class SnapshotFileError(Exception):
-    """The file of a snapshot or recording cannot be read; the text says why, to be put after its name."""
+    """The file of a snapshot or recording cannot be read or written; the text says why, to be put after its name.
+
+    Attributes:
+        remedy: what to do if its text is no snapshot.
+        advice: what to do if the file itself cannot be read or written.
+    """
 
     remedy = "put the file back, as with git checkout, or accept what is sent"
     advice = "remove it, or put the file back"

@@ -58,12 +58,13 @@ def _case_stem(path: Path) -> str:
     return f"{case}{bracket}{rest.partition(']')[0]}]"
 
 
-def gone_snapshots(unused: Iterable[Path], cases: Collection[str]) -> list[Path]:
+def gone_snapshots(unused: Iterable[Path], cases: Iterable[str]) -> list[Path]:
     """Those of some unused snapshots whose case, provider or row their eval file no longer defines.
 
     The others show a parameter that a fixture does not have in this run. Recordings are never among them.
     """
-    defined = {normalized_name(stem.removesuffix("]")) for stem in cases}
+    stems = {*cases}
+    defined = {normalized_name(stem.removesuffix("]")) for stem in stems}
     ids = {_DIGEST.sub("", stem.partition("[")[0]) for stem in defined}
 
     def is_defined(path: Path) -> bool:
@@ -74,7 +75,7 @@ def gone_snapshots(unused: Iterable[Path], cases: Collection[str]) -> list[Path]
             return any(each.startswith(case_id[: shortened.start()]) for each in ids)
         # The parameters of fixtures stand at the end. Without any, what is unused has another case or other accents.
         words = stem.split("-")
-        return _case_stem(path) in cases or any("-".join(words[:count]) in defined for count in range(1, len(words)))
+        return _case_stem(path) in stems or any("-".join(words[:count]) in defined for count in range(1, len(words)))
 
     return [path for path in unused if not is_recording(path) and not is_defined(path)]
 

@@ -299,7 +299,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._entry = entry
         self._body = bytearray()
         self._size = 0
-        self._is_awaited = self._is_over = False
+        self._has_begun = self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
         with self._ended():
@@ -322,7 +322,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     @contextmanager
     def _ended(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
-        self._is_awaited = True
+        self._has_begun = True
         try:
             yield
         except Exception:
@@ -345,7 +345,7 @@ class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         if self._is_over:
             return
         self._is_over = True
-        is_given_up = self._is_awaited and self._response.is_success and not (is_complete or self._size)
+        is_given_up = self._has_begun and self._response.is_success and not (is_complete or self._size)
         if is_broken or is_given_up or self._size > MAX_REPLY_BYTES:
             self._entry.pay(None, self._size or 1)
             return
