@@ -61,6 +61,28 @@ def test_what_is_sent_is_written_and_compared(own: Run) -> None:
     own().assert_outcomes(passed=1)
 
 
+def test_different_data_under_one_name_cannot_be_written(own: Run) -> None:
+    """Whatever an update writes, the next run would fail."""
+    test = """
+import app
+
+def test_asks(eval_api, eval_snapshot):
+    for text in ("same", "same", "other"):
+        app.ask(text)
+        assert eval_api.sent[-1] == eval_snapshot(name="asked")
+"""
+    own.write({"test_it.py": test})
+    for _ in range(2):
+        result = own("--snapshot-update")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            ["*SnapshotError: the test compares different data with test_asks[[]asked].yaml; give each its own name="]
+        )
+    own.write({"test_it.py": test.replace('"other"', '"same"')})
+    own.update().assert_outcomes(passed=1)
+    own().assert_outcomes(passed=1)
+
+
 def test_a_difference_is_shown_once_and_by_place(own: Run) -> None:
     own.write({"test_it.py": ASKS})
     own.with_snapshots()
