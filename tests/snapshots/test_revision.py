@@ -124,7 +124,7 @@ def test_without_git_there_is_no_revision(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_git_that_ends_is_an_error(revision: Revision, root: Path) -> None:
     revision.close()
-    with pytest.raises(RevisionError, match=r"^--chatprompt-against: git ended while it read HEAD$"):
+    with pytest.raises(RevisionError, match=r"^cannot be read from HEAD, as git ended and said why on stderr$"):
         revision.read(root / "evals/__snapshots__/a/old[azure].yaml")
 
 
