@@ -286,8 +286,10 @@ class EvalSnapshot(SnapshotAssertion):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the last comparison has failed."""
-        return self.num_executions > 0 and not self.last_result.success
+        """Whether the last comparison has failed; one that a time limit ended has not compared."""
+        if self.num_executions == 0 or self.last_result.success:
+            return False
+        return self._failed is not None or self.last_result.exception is not None
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""

@@ -61,6 +61,48 @@ def test_what_is_sent_is_written_and_compared(own: Run) -> None:
     own().assert_outcomes(passed=1)
 
 
+def test_a_comparison_that_a_time_limit_ends_is_shown_as_that(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app
+import pytest
+
+def end(data, path):
+    pytest.fail("Timeout (>1.0s) from pytest-timeout.")
+
+def test_asks(eval_api, eval_snapshot):
+    app.ask("x")
+    assert eval_api.sent == eval_snapshot
+    assert eval_api.sent == eval_snapshot(matcher=end)
+"""
+        }
+    )
+    result = own("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_asks - Failed: Timeout (>1.0s) from pytest-timeout."])
+    result.stdout.no_fnmatch_line("*eval_snapshot ---*")
+
+
+def test_a_snapshot_is_read_where_a_test_replaces_open(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+from unittest import mock
+import app
+
+@mock.patch("builtins.open", mock.mock_open(read_data="You are brief."))
+def test_asks(eval_api, eval_snapshot):
+    with open("prompt.txt") as file:
+        app.ask(file.read())
+    assert eval_api.sent == eval_snapshot
+"""
+        }
+    )
+    own.update().assert_outcomes(passed=1)
+    own().assert_outcomes(passed=1)
+
+
 def test_different_data_under_one_name_cannot_be_written(own: Run) -> None:
     """Whatever an update writes, the next run would fail."""
     test = """
