@@ -488,6 +488,9 @@ def test_folder(eval_snapshot):
 def test_value(eval_snapshot):
     assert object() == eval_snapshot
 
+def test_key(eval_snapshot):
+    assert [{"a": {1: "x"}}] == eval_snapshot
+
 def test_mistake(eval_snapshot):
     assert {"a": 1} == eval_snapshot(matcher=lambda data, path: path[7])
 """,
@@ -495,7 +498,10 @@ def test_mistake(eval_snapshot):
         }
     )
     result = own("--snapshot-update")
-    result.assert_outcomes(passed=4, failed=3)
+    result.assert_outcomes(passed=4, failed=4)
+    result.stdout.fnmatch_lines(
+        ["E *SnapshotError: a snapshot cannot hold the key 1; compare data whose keys are text"]
+    )
     result.stdout.fnmatch_lines(["*test_mistake*", "> *path[[]7[]])", "E * IndexError: tuple index out of range"])
     result.stdout.fnmatch_lines(["*the snapshot __snapshots__/test_it/test_folder.yaml is a folder; remove it, *"])
     result.stdout.fnmatch_lines(
@@ -508,7 +514,7 @@ def test_mistake(eval_snapshot):
     assert own.snapshot("__snapshots__/test_it/test_extension.yaml") == {"a": 1}
     written = json.loads((own.path / "__snapshots__/test_it/test_other_extension.json").read_text())
     assert [request["endpoint"] for request in written["requests"]] == ["POST /v1/chat/completions"]
-    own("-k", "not folder and not value and not mistake").assert_outcomes(passed=4)
+    own("-k", "not folder and not value and not key and not mistake").assert_outcomes(passed=4)
 
 
 REORDERS = """
