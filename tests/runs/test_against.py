@@ -77,6 +77,8 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
         (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
         (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
+        # Of a variable that is not set.
+        (["--chatprompt-against="], "--chatprompt-against: git knows no revision '' in *"),
     ],
 )
 def test_what_cannot_be_compared_is_a_usage_error(run: Run, git: Git, arguments: list[str], message: str) -> None:
