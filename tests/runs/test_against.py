@@ -86,8 +86,6 @@ def test_a_revision_without_a_name_is_a_usage_error(run: Run, git: Git) -> None:
         (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
         (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
-        # Of a variable that is not set.
-        (["--chatprompt-against="], "--chatprompt-against: git knows no revision '' in *"),
     ],
 )
 def test_what_cannot_be_compared_is_a_usage_error(run: Run, git: Git, arguments: list[str], message: str) -> None:
