@@ -163,8 +163,8 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             shared.snapshots[folder] = request.getfixturevalue("snapshot")
         snapshot = shared.snapshots[folder]
     if not isinstance(snapshot, SnapshotAssertion):
-        text = f"eval_snapshot needs syrupy's fixture snapshot, but yours gives {type(snapshot).__name__}: rename yours"
-        pytest.fail(text, pytrace=False)
+        problem = f"eval_snapshot needs syrupy's fixture snapshot; another one, which gives {type(snapshot).__name__}, "
+        pytest.fail(f"{problem}hides it: rename that, or switch its plugin off", pytrace=False)
     if isinstance(item, EvalItem):
         noted = notes_of(item).differing
         return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))

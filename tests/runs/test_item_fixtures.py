@@ -467,5 +467,8 @@ def test_a_fixture_snapshot_that_is_not_syrupys_is_named(run: Run, value: str, k
     )
     result = run()
     result.assert_outcomes(errors=2)
-    text = f"*eval_snapshot needs syrupy's fixture snapshot, but yours gives {kind}: rename yours"
+    text = (
+        f"*eval_snapshot needs syrupy's fixture snapshot; another one, which gives {kind}, hides it: rename that, or "
+        "switch its plugin off"
+    )
     result.stdout.fnmatch_lines([text, text])
