@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
-from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.errors import CheckError, ProviderError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -162,13 +162,17 @@ _NO_VERDICT: Final = "it does not end with a JSON object with true or false unde
 
 @dataclass(frozen=True, slots=True)
 class JudgeVote:
-    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict."""
+    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict.
+
+    `failure` is the error in place of a response to what was sent.
+    """
 
     passed: bool | None
     reason: str = ""
     error: str = ""
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    failure: ProviderError | None = None
 
 
 def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:
