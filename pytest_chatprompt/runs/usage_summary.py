@@ -228,6 +228,8 @@ class UsageSummary:
 def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
     """What the cases of a provider used, by the heads of the table."""
     latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
+    # A case of which no cost is known has none, however many answers it has.
+    costs = [{_COST: [None] * len(_values([case], "input_tokens")), **case} for case in cases]
     return {
         "provider": provider,
         # A case that ran twice is one case, but its tokens count twice.
@@ -238,7 +240,7 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "retries": str(sum(case["retries"] for case in cases)),
         "median latency": f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
         "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-        "cost": known_sum(_values(cases, _COST), dollars),
+        "cost": known_sum(_values(costs, _COST), dollars),
     }
 
 
