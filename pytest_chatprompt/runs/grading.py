@@ -127,10 +127,7 @@ class Grading:
 
         error, seen = self._errors[number], self.sent.seen.get(number)
         answers = [] if seen is None else [each.response for each in model_answers(seen) if not each.is_replayed]
-        if isinstance(error, _UNSENT):
-            # They say nothing about the API.
-            return [answer for answer in answers if answer is not None]
-        return answers or ([error] if isinstance(error, ProviderError) else [])
+        return answers or ([error] if isinstance(error, ProviderError) and not isinstance(error, _UNSENT) else [])
 
     def ask_judge(self, number: int, response: ProviderResponse) -> tuple[JudgeVote, ...]:
         """What the judge says about an answer, or about what the project has put in its place."""

@@ -228,6 +228,13 @@ def test_what_an_app_sent_before_the_budget_was_spent_counts(own: Run, server: S
     result.stdout.fnmatch_lines(["app           1          1000            200 * $0.00065"])
 
 
+def test_requests_that_the_budget_refused_do_not_count(own: Run, server: Server) -> None:
+    result = own(LIVE, "--chatprompt-budget-usd=0.0001")
+    result.assert_outcomes(passed=1, failed=1)
+    assert len(server.requests) == 1
+    result.stdout.fnmatch_lines(["own code      1         1          1000            200 * $0.00065"])
+
+
 def test_what_an_app_says_itself_counts(own: Run) -> None:
     conftest = CONFTEST.replace(
         "import app\n", "import app\nfrom pytest_chatprompt import ProviderResponse, TokenUsage\n"
