@@ -156,9 +156,7 @@ class LlmRubric(Check):
 
 
 # Why models stop in the middle, in the words of the APIs, in small letters.
-_CUT_OFF: Final = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "model_length"}
-)
+_CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "model_length")
 _NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 

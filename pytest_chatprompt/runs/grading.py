@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, RequestCancelledError
+from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, ReplayError, RequestCancelledError
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # pytest shows no frame of this module.
 __tracebackhide__ = True
 # Errors of requests that this run broke off, or did not send.
-_UNSENT: Final = (BudgetError, RequestCancelledError)
+_UNSENT: Final = (BudgetError, ReplayError, RequestCancelledError)
 
 
 @dataclass(eq=False)
@@ -158,12 +158,11 @@ class Grading:
             is_said = requests == len(sent) + len(failed)
             outcomes = *(live.response for live in sent), *itertools.chain(*failed)
             add_usage(item, self.sent_through, *outcomes, requests=0 if is_said else requests)
-        recordings = [live.recording for live in answers if live.recording is not None]
-        numbers = [number for number, error in self._errors.items() if not isinstance(error, _UNSENT)]
-        in_vain = [seen for seen in map(self.sent.seen.get, numbers) if seen and seen.is_kept]
-        if recordings or in_vain:
+        asked = [number for number, error in self._errors.items() if not isinstance(error, _UNSENT)]
+        recordings = [seen for seen in map(self.sent.seen.get, (*self.answers, *asked)) if seen]
+        if recordings and (case.place.mode.replays or case.place.mode.records):
             # All recordings are of one file.
-            unused = sum(exchange.repeat > case.repeat for first in recordings[:1] for exchange in first.others)
-            add_replayed(item, case.place.path, *recordings, unused=unused, in_vain=in_vain)
+            unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
+            add_replayed(item, case.place.path, *recordings, unused=unused)
         add_judge_usage(item, [vote for votes in self.votes.values() for vote in votes])
         record_answers(self.sent, self.redactor)

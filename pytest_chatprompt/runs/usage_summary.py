@@ -93,20 +93,17 @@ def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
     set_properties(item, properties)
 
 
-def add_replayed(
-    item: pytest.Item, path: Path, *recordings: OpenRecording, unused: int = 0, in_vain: Sequence[OpenRecording] = ()
-) -> None:
+def add_replayed(item: pytest.Item, path: Path, *recordings: OpenRecording, unused: int = 0) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
-    `unused` replies were recorded for other answers, which nobody asked for; `in_vain` was asked for answers that did
-    not come.
+    `unused` replies were recorded for other answers, which nobody asked for.
     """
-    replayed = [exchange for recording in (*recordings, *in_vain) for exchange in recording.replayed]
+    replayed = [exchange for recording in recordings for exchange in recording.replayed]
     note_use(item, "replayed", str(path), [[exchange.repeat, exchange.request.sha256] for exchange in replayed])
     usages = [_usage(exchange) for exchange in replayed]
     properties = {
         "replayed": len(usages),
-        "sent": sum(recording.sent_count for recording in (*recordings, *in_vain)),
+        "sent": sum(recording.sent_count for recording in recordings),
         "unused_recorded": unused + sum(len(recording.unused()) for recording in recordings),
         "unanswered": sum(recording.unanswered_count for recording in recordings),
         "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
