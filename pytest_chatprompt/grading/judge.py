@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
-from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.errors import CheckError, ProviderError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -156,19 +156,23 @@ class LlmRubric(Check):
 
 
 # Why models stop in the middle, in the words of the APIs, in small letters.
-_CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
+_CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "model_length")
 _NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVote:
-    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict."""
+    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict.
+
+    `failure` is the error in place of a response to what was sent.
+    """
 
     passed: bool | None
     reason: str = ""
     error: str = ""
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    failure: ProviderError | None = None
 
 
 def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:

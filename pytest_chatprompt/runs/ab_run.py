@@ -156,8 +156,12 @@ class AbSummary(CollectedResults):
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a run whose answers are worse."""
-        fails = session.config.stash[options_key].ab_fail_worse and self._compared(session.config).verdict == "worse"
+        """Fail a run whose answers are worse, or of which one version has never answered."""
+        compared = self._compared(session.config)
+        is_unknown = compared.verdict is None and any(
+            each.attempts and each.is_graded for each in compared.cases.values()
+        )
+        fails = session.config.stash[options_key].ab_fail_worse and (compared.verdict == "worse" or is_unknown)
         if fails and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
