@@ -80,14 +80,7 @@ def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
 
 
-_PLACEHOLDERS: Final = {
-    "PROMPT": "{prompt}",
-    "PROMPT_FILE": "{prompt_file}",
-    "GUIDELINES": "{guidelines}",
-    "OUTPUT_FILE": "{output_file}",
-    "EVAL_ID": "{eval_id}",
-    "ATTEMPT": "0",
-}
+_PLACEHOLDERS: Final = ("PROMPT", "PROMPT_FILE", "GUIDELINES", "OUTPUT_FILE", "EVAL_ID")
 
 
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
@@ -112,7 +105,8 @@ def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...]
                 f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
             )
     file = tuple(word.replace("{path}", "{files}") for word in file_words)
-    values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
+    values = {name: f"{{{name.lower()}}}" for name in _PLACEHOLDERS}
+    values |= {"ATTEMPT": "0", "FILES": file[0] if file else ""}
 
     def filled(word: str) -> str:
         return re.sub(r"\{([A-Z_]+)\}", lambda match: values.get(match[1], match[0]), word)
