@@ -70,7 +70,7 @@ def option_or_ini(config: pytest.Config, name: str) -> tuple[str, str | None]:
 def resolve_budget_usd(config: pytest.Config) -> float | None:
     """What the run may cost, in US dollars; `None` for no limit."""
     name, value = option_or_ini(config, "budget_usd")
-    if not value:
+    if value is None:
         return None
     try:
         budget = float(value)

@@ -91,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _open_revision(config: pytest.Config, options: Options) -> None:
     """Open the git revision that the run compares with, if it does."""
-    name = options.against or options.ab_revision
+    name = options.ab_revision if options.against is None else options.against
     if name is not None:
         from pytest_chatprompt.runs.run_state import SharedByRun  # noqa: PLC0415
 

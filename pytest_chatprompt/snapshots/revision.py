@@ -40,18 +40,19 @@ class Revision:
         if shutil.which("git") is None:
             raise RevisionError(f"{option} needs git, which is not on PATH")
         top = _run(["rev-parse", "--show-toplevel"], root)
-        if top is None:
-            raise RevisionError(f"{option}: {root} is not in a git repository")
+        if top.returncode:
+            # Git refuses a folder of another owner, too, and says what to do.
+            raise RevisionError(f"{option}: git reads no repository in {root}: {_text(top.stderr)}")
         commit = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], root)
-        if not name or commit is None:
+        if not name or commit.returncode:
             raise RevisionError(
                 f"{option}: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
-                "(a shallow clone lacks other branches: git fetch origin main)"
+                "(a shallow clone lacks other branches: git fetch origin main; and old commits: git fetch --unshallow)"
             )
         process = subprocess.Popen(  # noqa: S603 - git, without a shell
             _command(["cat-file", "--batch"], root), env=_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        return cls(option, name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
+        return cls(option, name, _text(commit.stdout), Path(os.path.realpath(_text(top.stdout))), process)
 
     def read(self, path: Path) -> str | None:
         """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none."""
@@ -71,7 +72,7 @@ class Revision:
     @cached_property
     def _names_by_size(self) -> dict[int, list[str]]:
         """The ids of the contents of its files, by their sizes."""
-        listed = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top) or ""
+        listed = _text(_run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top).stdout)
         entries = (entry.partition("\t")[0].split() for entry in filter(None, listed.split("\0")))
         # A submodule has no size.
         return grouped((int(size), name) for _, _, name, size in entries if size.isdecimal())
@@ -118,12 +119,15 @@ class Revision:
         return content if found == kind else None
 
 
-def _run(arguments: list[str], folder: Path) -> str | None:
-    """What git prints; `None` if it fails."""
-    done = subprocess.run(  # noqa: S603 - git, without a shell
+def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 - git, without a shell
         _command(arguments, folder), env=_environ(), capture_output=True, check=False
     )
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _text(output: bytes) -> str:
+    """What git prints, without the line break at its end."""
+    return os.fsdecode(output).rstrip("\n")
 
 
 def _command(arguments: list[str], folder: Path) -> list[str]:

@@ -69,6 +69,15 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
     assert "FAILED a.eval.yaml::new - what is sent to openai has no snapshot yet" in result.outlines
 
 
+def test_a_revision_without_a_name_is_a_usage_error(run: Run, git: Git) -> None:
+    """As from a variable of CI that is not set: the snapshots on disk would be compared, and pass."""
+    run.write({"a.eval.yaml": HELLO})
+    commit_all(git, run.path)
+    result = run("--chatprompt-against=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-against: git knows no revision '' in *"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

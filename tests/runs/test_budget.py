@@ -241,7 +241,7 @@ def cli_provider():
     )
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "much", "nan", "inf"])
+@pytest.mark.parametrize("value", ["0", "-1", "much", "nan", "inf", ""])
 def test_a_budget_that_is_no_amount_is_refused(run: Run, value: str) -> None:
     result = run("--chatprompt-live", f"--chatprompt-budget-usd={value}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -184,7 +184,8 @@ def error_from_reply(reply: httpx.Response, context: ErrorContext) -> APIStatusE
     retry_after_seconds = _retry_after_seconds(reply.headers, body)
     retry_after = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
     details = ", ".join(filter(None, (code, request_id and f"request {request_id}", retry_after)))
-    location = reply.headers.get("location", "somewhere else")
+    # Without what may be a secret: user, query and fragment.
+    location = re.sub(r"(?<=//)[^/?#]*@|[?#].*", "", reply.headers.get("location", "somewhere else"))
     advice = advice.format(key_variable=context.key_variable, target=context.target, location=location)
     text = f"{head}: {message or '(an empty body)'}\n{advice}{filtered}"
     return error_class(

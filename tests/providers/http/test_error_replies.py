@@ -424,6 +424,14 @@ def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
             id="a redirect",
         ),
         pytest.param(
+            302,
+            "",
+            {"location": "https://me:pw@sso.example/login?code=hX8s9dKq2mPz71Lw#access_token=hX8s9dKq2mPz71Lw"},
+            NotFoundError,
+            "302 Found: (an empty body)\nIt redirects to https://sso.example/login. Check the model 'm'.",
+            id="a redirect with secrets in its URL",
+        ),
+        pytest.param(
             429,
             openai("Slow down.", "requests", "rate_limit_exceeded"),
             {"retry_after": "300", "x_request_id": "req_1"},
