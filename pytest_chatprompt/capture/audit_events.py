@@ -13,17 +13,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 # How ordinary code reaches for the network and starts programs.
 WATCHED_EVENTS: Final = frozenset(
-    {
-        "socket.connect",
-        "socket.sendto",
-        "socket.sendmsg",
-        "socket.getaddrinfo",
-        "socket.gethostbyname",
-        "socket.gethostbyaddr",
-        "socket.getnameinfo",
-        "subprocess.Popen",
-        "os.system",
-    }
+    (
+        *("socket.connect", "socket.sendto", "socket.sendmsg"),
+        *("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"),
+        *("subprocess.Popen", "os.system"),
+    )
 )
 
 

@@ -96,9 +96,7 @@ REDIRECTED_APIS: Final = (
         {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "ANTHROPIC_BEDROCK_BASE_URL": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""},
         ("AWS_BEARER_TOKEN_BEDROCK",),
         {
-            "AWS_ACCESS_KEY_ID": "placeholder",
-            "AWS_SECRET_ACCESS_KEY": "placeholder",
-            "AWS_SESSION_TOKEN": "placeholder",
+            **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), "placeholder"),
             **dict.fromkeys(REGIONS, _DEFAULT_REGION),
         },
     ),

@@ -100,12 +100,8 @@ def _filtered(data: Any) -> Iterator[str]:
 
 _REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id", "x-amzn-requestid")
 _NO_QUOTA_CODES: Final = (
-    "insufficient_quota",
-    "credit_balance_exhausted",
-    "billing_not_active",
-    "billing_error",
-    "enforced_spend_limit_reached",
-    NO_QUOTA_CODE,
+    *("insufficient_quota", "credit_balance_exhausted", "billing_not_active"),
+    *("billing_error", "enforced_spend_limit_reached", NO_QUOTA_CODE),
 )
 _BAD_KEY_CODES: Final = (
     *("API_KEY_INVALID", "invalid_api_key", "authentication_error"),
