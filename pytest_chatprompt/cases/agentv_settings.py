@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -127,8 +126,7 @@ _PROVIDERS: Final = {
 _REFERENCE: Final = re.compile(r"\$?\{\{\s*(?:env\.)?(\w+)\s*\}\}")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A provider under a name, with settings of its own: a target of AgentV, or a variant, which has no `place`."""
 
     name: str
@@ -142,8 +140,7 @@ class Target:
     ineffective: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True)
-class TargetsFile:
+class TargetsFile(NamedTuple):
     """A file of targets: the definitions by name, of which each should have one."""
 
     shown_path: str
