@@ -88,7 +88,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     only the first request out, whose answer is the response if the provider wants to send more, or reads none.
     """
     # It sees what is sent, and what models reply.
-    recording = recording or OpenRecording(sends=True, is_kept=first is not None)
+    recording = recording or OpenRecording(sends=True, is_kept=False)
     recording.budget = current_context().budget
     if isinstance(provider, AgentProvider):
         if recording.budget is not None:

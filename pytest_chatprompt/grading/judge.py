@@ -12,16 +12,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, cast
 
 from pydantic import BaseModel
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel, check_data_path, is_integer
-from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.errors import CheckError, ProviderError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -71,8 +70,7 @@ def default_prompt() -> JudgePrompt:
     return cast("JudgePrompt", parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile))
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeQuestion:
+class JudgeQuestion(NamedTuple):
     """What a judge is asked about the answers to one case, by one check."""
 
     rubric: str
@@ -83,7 +81,7 @@ class JudgeQuestion:
 
     def preview(self) -> ProviderRequest:
         """The request as a snapshot shows it."""
-        request = replace(self, question="<the question>").request(ANSWER_STAND_IN)
+        request = self._replace(question="<the question>").request(ANSWER_STAND_IN)
         if not any(ANSWER_STAND_IN in message.text for message in request.chat_prompt or ()):
             raise CheckError("the template of the judge does not show the answer; write {{ answer }} in one message")
         return request
@@ -156,19 +154,22 @@ class LlmRubric(Check):
 
 
 # Why models stop in the middle, in the words of the APIs, in small letters.
-_CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
+_CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "model_length")
 _NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeVote:
-    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict."""
+class JudgeVote(NamedTuple):
+    """What a judge said about one answer, once; `passed` is `None` where an error left no verdict.
+
+    `failure` is the error in place of a response to what was sent.
+    """
 
     passed: bool | None
     reason: str = ""
     error: str = ""
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    failure: ProviderError | None = None
 
 
 def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:

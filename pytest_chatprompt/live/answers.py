@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import CallingThread, RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.send_or_replay import send_or_replay
+from pytest_chatprompt.live.send_or_replay import see_requests, send_or_replay
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.judging import Judging
+
+# pytest shows no frame of this module.
+__tracebackhide__ = True
 
 
 class LiveResponse(NamedTuple):
@@ -125,6 +128,8 @@ class CaseAnswers:
 
     Attributes:
         seconds: how long the slowest request took so far.
+        seen: what was seen of the requests for each answer, also if it did not come; `None` for those of built-in
+            providers that nobody records.
     """
 
     case: LiveCase
@@ -134,6 +139,7 @@ class CaseAnswers:
     order: int = 0
     api: EvalAPI | None = None
     seconds: float = 0.0
+    seen: dict[int, OpenRecording | None] = field(default_factory=dict)
     # By the numbers of the answers.
     _futures: dict[int, RequestFuture[LiveResponse]] = field(default_factory=dict)
     _votes: dict[int, list[RequestFuture[JudgeVote]]] = field(default_factory=dict)
@@ -162,7 +168,8 @@ class CaseAnswers:
         with use_context(current_context()._replace(variables=case.variables)):
             provider, shown = case.version_of(number)
             recording = place.open(getattr(provider, "base_url", None))
-            sent, is_replayed = send_or_replay(place, self.router, provider, shown, recording, self.api)
+            seen = self.seen[number] = recording or see_requests(shown)
+            sent, is_replayed = send_or_replay(place, self.router, provider, shown, seen, self.api)
         if self.router is not None:
             case.check_sent(sent, number)
         self.seconds = max(self.seconds, time.monotonic() - started_at)
@@ -231,14 +238,12 @@ class CaseAnswers:
 
     def answer(self, number: int) -> LiveResponse:
         """An answer that has come."""
-        __tracebackhide__ = True
         return result_of(self._futures[number])
 
     def votes_on(
         self, number: int, response: ProviderResponse, recording: OpenRecording | None
     ) -> tuple[JudgeVote, ...]:
         """What the judge says about an answer, by its number; it is asked now if it was not when the answer came."""
-        __tracebackhide__ = True
         votes = self._votes[number] if number in self._votes else self._ask_judge(response, recording)
         self.wait(lambda: all(vote.done() for vote in votes))
         return tuple(map(result_of, votes))

@@ -6,15 +6,21 @@ An error of the judge is a vote without a verdict, and becomes an error of its c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
+from pytest_chatprompt.errors import (
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    PayloadError,
+    ProviderError,
+    RequestCancelledError,
+)
 from pytest_chatprompt.grading.grade import describe_crash
 from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, read_vote
 from pytest_chatprompt.live.send_or_replay import SentExchange
@@ -28,8 +34,7 @@ SendToJudge = Callable[[Provider, Exchange, OpenRecording | None], SentExchange]
 Ask = Callable[[], JudgeVote]
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(NamedTuple):
     """What a judge will be asked about an answer, and what it will be sent, with a stand-in for the answer."""
 
     judge: Provider
@@ -91,7 +96,8 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     except CheckError as error:
         vote = JudgeVote(None, error=str(error))
     except ChatPromptError as error:
-        vote = JudgeVote(None, error=f"the judge gave no verdict: {error}")
+        failure = error if isinstance(error, ProviderError) and not isinstance(error, BudgetError) else None
+        vote = JudgeVote(None, error=f"the judge gave no verdict: {error}", failure=failure)
     except Exception as error:
         vote = JudgeVote(None, error=f"the judge crashed with {describe_crash(error)}")
     else:

@@ -26,6 +26,15 @@ class SentExchange(NamedTuple):
     is_replayed: bool
 
 
+def see_requests(shown: Exchange) -> OpenRecording | None:
+    """What sees the requests of a provider of one's own, and what models reply; `None` for a built-in one."""
+    if shown.prepared is not None:
+        return None
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
+
+    return OpenRecording(sends=True, is_kept=shown.in_place_of is not None)
+
+
 def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
     place: RecordingPlace,
     router: LiveCaptureRouter | None,
@@ -52,7 +61,7 @@ def send_or_replay(  # noqa: PLR0913, PLR0917 - what a run has for one send
         exchange = capture_live(
             provider, shown.request, router, shown.replies, api=api, recording=recording, first=first
         )
-        if recording is not None and not recording.exchanges():
+        if recording is not None and recording.is_kept and not recording.exchanges():
             recording.add_response(place.response_exchange(shown, exchange.response))
     is_replayed = recording is not None and bool(recording.replayed) and not recording.sent_count
     return SentExchange(exchange, is_replayed)

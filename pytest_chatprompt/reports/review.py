@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pytest_chatprompt.capture.prompt_size import estimate_tokens, find_break, part_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
@@ -47,8 +46,7 @@ def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class DistinctChange:
+class DistinctChange(NamedTuple):
     """One change, and all the places and cases that have it; its id is the beginning of its digest."""
 
     id: str

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, RequestCancelledError
+from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, ReplayError, RequestCancelledError
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.grading.judge import JudgeVote
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 # pytest shows no frame of this module.
 __tracebackhide__ = True
+# Errors of requests that this run broke off, or did not send.
+_UNSENT: Final = (BudgetError, ReplayError, RequestCancelledError)
 
 
 @dataclass(eq=False)
@@ -43,7 +48,7 @@ class Grading:
     redactor: Redactor
     answers: dict[int, LiveResponse] = field(default_factory=dict)
     votes: dict[int, tuple[JudgeVote, ...]] = field(default_factory=dict)
-    _errors: list[ProviderError] = field(default_factory=list)
+    _errors: dict[int, BaseException] = field(default_factory=dict)
 
     @property
     def item(self) -> EvalItem:
@@ -111,12 +116,18 @@ class Grading:
         """Get an answer that has come."""
         try:
             self.answers[number] = self.sent.answer(number)
-        except ProviderError as error:
-            if not isinstance(error, BudgetError | RequestCancelledError):
-                # What this run broke off, or did not send, says nothing about the API.
-                self._errors.append(error)
+        except BaseException as error:
+            self._errors[number] = error
             raise
         return self.answers[number]
+
+    def _sent_in_vain(self, number: int) -> Sequence[ProviderResponse | ProviderError | None]:
+        """What became of the requests for an answer that did not come."""
+        from pytest_chatprompt.capture.recording.model_answers import model_answers  # noqa: PLC0415 - most answers come
+
+        error, seen = self._errors[number], self.sent.seen.get(number)
+        answers = [] if seen is None else [each.response for each in model_answers(seen) if not each.is_replayed]
+        return answers or ([error] if isinstance(error, ProviderError) and not isinstance(error, _UNSENT) else [])
 
     def ask_judge(self, number: int, response: ProviderResponse) -> tuple[JudgeVote, ...]:
         """What the judge says about an answer, or about what the project has put in its place."""
@@ -141,12 +152,15 @@ class Grading:
         first = min(self.answers, default=1)
         notes.answer, notes.votes = self.answers.get(first), self.votes.get(first, ())
         sent = [live for live in answers if not live.is_replayed]
-        if sent or self._errors:
-            several = any(live.requests > 1 for live in sent)
-            requests = sum(live.requests for live in sent) + len(self._errors) if several else 0
-            add_usage(item, self.sent_through, *(live.response for live in sent), *self._errors, requests=requests)
-        recordings = [live.recording for live in answers if live.recording is not None]
-        if recordings:
+        failed = [outcomes for outcomes in map(self._sent_in_vain, self._errors) if outcomes]
+        requests = sum(live.requests for live in sent) + sum(map(len, failed))
+        if requests:
+            is_said = requests == len(sent) + len(failed)
+            outcomes = *(live.response for live in sent), *itertools.chain(*failed)
+            add_usage(item, self.sent_through, *outcomes, requests=0 if is_said else requests)
+        asked = [number for number, error in self._errors.items() if not isinstance(error, _UNSENT)]
+        recordings = [seen for seen in map(self.sent.seen.get, (*self.answers, *asked)) if seen]
+        if recordings and (case.place.mode.replays or case.place.mode.records):
             # All recordings are of one file.
             unused = sum(exchange.repeat > case.repeat for exchange in recordings[0].others)
             add_replayed(item, case.place.path, *recordings, unused=unused)

@@ -38,7 +38,7 @@ from pytest_chatprompt.runs.recordings import record_answers
 from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.runs.sent_in_test import why_in_its_test
 from pytest_chatprompt.runs.usage_summary import run_notes_key
-from pytest_chatprompt.wording import dollars
+from pytest_chatprompt.wording import count, dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
@@ -311,11 +311,14 @@ class LiveRun:
         if self.budget is not None:
             notes.append(f"Spent {dollars(self.budget.spent_usd)} of the budget of {dollars(self.budget.limit_usd)}.")
         held = [each.answers for each in self._held if each.answers is not None]
-        wait([future for answers in held for future in answers.futures()], _LAST_REPLIES_SECONDS)
-        count = sum(record_answers(answers, self._router.redactor) for answers in held)
-        if count:
-            answers = "answer, for a case that" if count == 1 else "answers, for cases that"
-            notes.append(f"Recorded {count} more {answers} did not run.")
+        futures = [future for answers in held for future in answers.futures()]
+        wait(futures, _LAST_REPLIES_SECONDS)
+        sent = sum(not future.cancelled() for future in futures)
+        recorded = sum(record_answers(answers, self._router.redactor) for answers in held)
+        for start, number, noun in (("Not counted:", sent, "request"), ("Recorded", recorded, "more answer")):
+            cases = "a case" if number == 1 else "cases"
+            if number:
+                notes.append(f"{start} {count(number, noun)}, for {cases} that did not run.")
 
     def _stop(self) -> None:
         """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""

@@ -82,14 +82,14 @@ def _numbers(outcomes: Sequence[ProviderResponse | ProviderError | None]) -> dic
 
 def add_judge_usage(item: pytest.Item, votes: Iterable[JudgeVote]) -> None:
     """Put into the user properties of a case what its judge used, but for what was replayed."""
-    sent = [vote.response for vote in votes if vote.response is not None and not vote.is_replayed]
+    sent = [outcome for vote in votes if not vote.is_replayed and (outcome := vote.response or vote.failure)]
     if not sent:
         return
-    retries = sum(response.retries for response in sent)
+    retries = sum(outcome.retries for outcome in sent)
     properties: dict[str, Any] = {"judge_requests": len(sent), "judge_retries": retries}
     for key, values in _numbers(sent).items():
-        combine = statistics.median if key == "latency_seconds" else sum
-        properties[f"{_JUDGE}{key}"] = UNKNOWN if UNKNOWN in values else combine(values)
+        told = values if key == "latency_seconds" or UNKNOWN in values else [sum(values)]
+        properties[f"{_JUDGE}{key}"] = told if len(told) > 1 else told[0]
     set_properties(item, properties)
 
 
@@ -213,7 +213,8 @@ class UsageSummary:
                 rows[JUDGE_ROW].append({"nodeid": test["nodeid"], **judge})
         table = [_row(provider, cases) for provider, cases in sorted(rows.items())]
         # Only where it is not said by the number of cases.
-        left_out = set() if any("requests" in test for test in self._tests) else {"requests"}
+        is_told = any("requests" in test or test.get("judge_requests", 1) > 1 for test in self._tests)
+        left_out = set() if is_told else {"requests"}
         if not any(_COST in case for cases in rows.values() for case in cases):
             left_out.add("cost")
         heads = tuple(head for head in _row("", []) if head not in left_out)
@@ -224,6 +225,8 @@ class UsageSummary:
 def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
     """What the cases of a provider used, by the heads of the table."""
     latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
+    # A case of which no cost is known has none, however many answers it has.
+    costs = [{_COST: [None] * len(_values([case], "input_tokens")), **case} for case in cases]
     return {
         "provider": provider,
         # A case that ran twice is one case, but its tokens count twice.
@@ -234,7 +237,7 @@ def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
         "retries": str(sum(case["retries"] for case in cases)),
         "median latency": f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
         "slowest latency": f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-        "cost": known_sum(_values(cases, _COST), dollars),
+        "cost": known_sum(_values(costs, _COST), dollars),
     }
 
 

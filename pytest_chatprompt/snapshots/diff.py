@@ -472,12 +472,9 @@ class Comparison:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
         changes = diff_text(self.difference).splitlines() if shows_diff else []
         hints = self._hints()
-        return [
-            *([*hints, ""] if hints else []),
-            path,
-            *changes,
-            *(["", f"To accept it: {command}"] if command else []),
-        ]
+        above = [*hints, ""] if hints else []
+        below = ["", f"To accept it: {command}"] if command else []
+        return [*above, path, *changes, *below]
 
     def _hints(self) -> list[str]:
         """Why the snapshot cannot be read, or where two runs part, and what else the difference may come from."""

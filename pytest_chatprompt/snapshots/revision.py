@@ -73,9 +73,11 @@ class Revision:
     @cached_property
     def _names_by_size(self) -> dict[int, list[str]]:
         """The ids of the contents of its files, by their sizes."""
-        listed = _text(_run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top).stdout)
+        # Of what a partial clone lacks it would fetch each file, for nothing but its size.
+        listing = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top, GIT_NO_LAZY_FETCH="1")
+        listed = _text(listing.stdout)
         entries = (entry.partition("\t")[0].split() for entry in filter(None, listed.split("\0")))
-        # A submodule has no size.
+        # A submodule has no size, nor has what is not fetched.
         return grouped((int(size), name) for _, _, name, size in entries if size.isdecimal())
 
     def yaml_files(self, folder: Path) -> list[Path]:
@@ -121,9 +123,9 @@ class Revision:
         return content if found == kind else None
 
 
-def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+def _run(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603 - git, without a shell
-        _command(arguments, folder), env=_environ(), capture_output=True, check=False
+        _command(arguments, folder), env={**_environ(), **variables}, capture_output=True, check=False
     )
 
 

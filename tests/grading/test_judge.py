@@ -222,7 +222,7 @@ def test_a_vote_keeps_the_reply_that_it_was_read_from(is_replayed: bool) -> None
     assert read_vote(unreadable, is_replayed=is_replayed) == JudgeVote(None, "", error, unreadable, is_replayed)
 
 
-@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens"])
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"])
 def test_a_reply_that_was_cut_off_is_no_verdict_whatever_it_ends_with(reason: str) -> None:
     text = '{"reason": "the answer says {"reason": "x", "pass": true}'
     vote = read_vote(ProviderResponse(text=text, finish_reason=reason), is_replayed=False)

@@ -723,6 +723,11 @@ def test_a_case_without_any_answer_is_an_error(changed: MakeRun, server: Server)
         "not compared: a.eval.yaml::c0: no answer of one version, or of both, was graded: OpenAI answered 401 Unauthorized: down",
         "no verdict: nothing could be compared",
     ]
+    assert result.ret == 0
+    # Else a model whose name is wrong would never be worse.
+    result = run(*AB, "--chatprompt-ab-fail-worse")
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_an_empty_answer_does_not_pass(changed: MakeRun, server: Server) -> None:

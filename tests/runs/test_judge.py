@@ -859,6 +859,26 @@ def test_what_the_judge_used_is_in_the_summary_and_in_junit(judged_project: Run)
     assert '<property name="chatprompt_judge_input_tokens" value="100"' in xml
 
 
+def test_each_vote_of_the_judge_counts_also_one_that_failed(judged_project: Run, server: Server) -> None:
+    judged_project.write({"a.eval.yaml": FILE.replace("{type: llm-rubric}", "{type: llm-rubric, votes: 3}")})
+    judged_project.update()
+    replies = iter([verdict(True), verdict(True, delay_seconds=0.1), Reply({"error": {"message": "no"}}, 400)])
+    server.script = lambda _, body: next(replies) if is_judge(body) else chat("Hello Ada!")
+    result = judged_project("--chatprompt-live", "--chatprompt-concurrency=1", "--junitxml=junit.xml")
+    result.assert_outcomes(errors=1)
+    xml = (judged_project.path / "junit.xml").read_text(encoding="utf-8")
+    seconds = re.search(r'chatprompt_judge_latency_seconds" value="\[([\d.]+), ([\d.]+), \'unknown\'\]"', xml)
+    assert seconds is not None
+    slowest = max(map(float, seconds.groups()))
+    result.stdout.fnmatch_lines(
+        [
+            "provider  cases  requests *",
+            f"(judge)       1         3  200 + 1 unknown  40 + 1 unknown        0 * s * {slowest:.2f} s",
+            "openai        1         1 * 100 * 20        0 *",
+        ]
+    )
+
+
 def test_a_finding_about_the_judges_request_is_a_warning_and_the_case_is_sent_in_its_turn(
     judged_project: Run, server: Server
 ) -> None:

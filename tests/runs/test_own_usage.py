@@ -199,6 +199,42 @@ def test_an_app_as_provider_shows_what_its_requests_used(own: Run, server: Serve
     result.stdout.fnmatch_lines(["app           1         4          4000            800 * $0.0026"])
 
 
+@pytest.mark.parametrize("end", ["raise RuntimeError('boom')", "return None", "import pytest; pytest.skip('later')"])
+def test_what_an_app_sent_before_it_failed_counts(own: Run, server: Server, end: str) -> None:
+    conftest = CONFTEST.replace(
+        "return app.ask(request.chat_prompt[-1].content)",
+        f"text = app.ask(request.chat_prompt[-1].content)\n        if text == '(offline)':\n            return text\n        {end}",
+    )
+    own.write({"a.eval.yaml": EVALS, "conftest.py": conftest})
+    own("a.eval.yaml", "--snapshot-update").assert_outcomes(passed=1)
+    result = own("a.eval.yaml", LIVE, "--junitxml=junit.xml")
+    result.assert_outcomes(**{"skipped" if "skip" in end else "failed": 1})
+    assert len(server.requests) == 2
+    assert "chatprompt_replayed" not in (own.path / "junit.xml").read_text(encoding="utf-8")
+    result.stdout.fnmatch_lines(["app           1         2          2000            400 * $0.0013"])
+    # What it sent is not recorded, and nothing of it was sent in a replay.
+    result = own("a.eval.yaml", LIVE, REPLAY)
+    result.stdout.fnmatch_lines(
+        ["0 replies were replayed, which saved 0 input and 0 output tokens, 2 requests were sent."]
+    )
+
+
+def test_what_an_app_sent_before_the_budget_was_spent_counts(own: Run, server: Server) -> None:
+    own.write({"a.eval.yaml": EVALS})
+    own("a.eval.yaml", "--snapshot-update").assert_outcomes(passed=1)
+    result = own("a.eval.yaml", LIVE, "--chatprompt-budget-usd=0.0001")
+    result.assert_outcomes(errors=1)
+    assert len(server.requests) == 1
+    result.stdout.fnmatch_lines(["app           1          1000            200 * $0.00065"])
+
+
+def test_requests_that_the_budget_refused_do_not_count(own: Run, server: Server) -> None:
+    result = own(LIVE, "--chatprompt-budget-usd=0.0001")
+    result.assert_outcomes(passed=1, failed=1)
+    assert len(server.requests) == 1
+    result.stdout.fnmatch_lines(["own code      1         1          1000            200 * $0.00065"])
+
+
 def test_what_an_app_says_itself_counts(own: Run) -> None:
     conftest = CONFTEST.replace(
         "import app\n", "import app\nfrom pytest_chatprompt import ProviderResponse, TokenUsage\n"

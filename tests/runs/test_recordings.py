@@ -356,6 +356,19 @@ def test_live_with_replay_pays_only_for_what_changed(live_project: MakeLiveProje
     assert server.requests == []
 
 
+def test_requests_that_the_api_refuses_were_sent_too(live_project: MakeLiveProject, server: Server) -> None:
+    refused = Reply({"error": {"message": "no"}}, 400)
+    server.script = lambda _, body: refused if body["messages"][-1]["content"] == "c1" else Reply()
+    run = live_project(3)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2, failed=1)
+    result = run("--chatprompt-live", "--chatprompt-replay")
+    result.assert_outcomes(passed=2, failed=1)
+    assert sorted(server.last_contents) == ["c0", "c1", "c1", "c2"]
+    result.stdout.fnmatch_lines(
+        ["2 replies were replayed, which saved 20 input and 6 output tokens, 1 request was sent."]
+    )
+
+
 AGENT_LOOP = """
 import asyncio
 

@@ -235,6 +235,7 @@ def test_ctrl_c_records_the_answers_that_have_arrived(live_project: MakeLiveProj
         assert process.wait(50) == pytest.ExitCode.INTERRUPTED
     assert recordings(run) == ["c1[openai].recording.yaml", "c2[openai].recording.yaml"]
     assert "Recorded 2 more answers, for cases that did not run." in run.output()
+    assert "Not counted: 5 requests, for cases that did not run." in run.output()
     run("--chatprompt-replay").assert_outcomes(passed=2, errors=3)
 
 
@@ -268,6 +269,7 @@ def test_without_record_nothing_is_written_at_an_early_end(live_project: MakeLiv
     result.assert_outcomes(failed=1)
     assert recordings(run) == []
     result.stdout.no_fnmatch_line("*recorded*")
+    result.stdout.fnmatch_lines(["openai        1 *", "Not counted: 1 request, for a case that did not run."])
 
 
 # --- pytest-timeout

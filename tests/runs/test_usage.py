@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import MakeLiveProject
+from tests.runs.conftest import MakeLiveProject, case_ids, eval_file
 from tests.server import CHAT_REPLY, Reply, Server
 
 
@@ -42,3 +42,15 @@ def test_the_table_says_what_the_answers_of_a_provider_cost(live_project: MakeLi
     result.stdout.fnmatch_lines(
         ["provider  cases * slowest latency * cost", "openai        3 * s  $0.00028 + 1 unknown"]
     )
+
+
+def test_the_cost_of_each_failed_answer_of_a_repeated_case_is_unknown(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    refused = Reply({"error": {"message": "no"}}, 400)
+    server.script = lambda _, body: refused if body["messages"][-1]["content"] == "c0" else Reply()
+    run = live_project(2)
+    run.write({"a.eval.yaml": f"repeat: 3\npass_rate: 0.3\n{eval_file(case_ids(2))}"})
+    result = run("--chatprompt-live", "--chatprompt-concurrency=1")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["openai        2  10 + 3 unknown  3 + 3 unknown *  $0.00014 + 3 unknown"])

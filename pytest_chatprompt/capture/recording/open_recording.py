@@ -150,6 +150,9 @@ class OpenRecording:
                 raise ReplayError(self.describe_missing(sent))
             replayed = waiting.popleft() if waiting else None
             entry = RecordingEntry(recorded, replayed, request, replayed)
+            if replayed is None and request is not None:
+                # What the budget refuses is not sent.
+                entry.meter(self.budget, request)
             self._entries.append(entry)
         return entry
 
@@ -247,7 +250,6 @@ async def replay_or_send(recording: OpenRecording, request: httpx.Request, send:
     entry = recording.take(SentRequest.from_httpx(request, recording.base_url), request)
     if entry.replayed_reply is not None:
         return entry.replayed_reply.to_response(request)
-    entry.meter(recording.budget, request)
     try:
         response = await awaited(send(request))
     except BaseException:
