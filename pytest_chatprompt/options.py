@@ -155,11 +155,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("show", _FLAG, "print what is sent, as a conversation and as it is, and compare nothing"),
     ("accept", _LIST | {"metavar": "ID"}, _ACCEPT),
     # A whole option for each value, since argparse would take a path that follows for the value.
-    (
-        "review",
-        _CONST | {"const": "terminal"},
-        "ask in the terminal after the tests, change by change, what to accept",
-    ),
+    ("review", _CONST | {"const": "terminal"}, "ask in the terminal after the tests, change by change, what to accept"),
     ("review=browser", _CONST | {"const": "browser"}, "ask the same on a page, at an address that the run prints"),
     ("report", _LIST | {"metavar": "PATH"}, _REPORT),
 )

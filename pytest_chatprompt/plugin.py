@@ -121,9 +121,8 @@ def _register_acceptance(config: pytest.Config, options: Options) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
     """Collect a file whose name matches the patterns of eval files, outside of snapshot folders."""
     options = parent.config.stash[options_key]
-    if not is_eval_file(file_path, options.file_patterns, parent.config.rootpath):
-        return None
-    if _snapshot_dirnames(parent.config) & set(file_path.parts):
+    is_named = is_eval_file(file_path, options.file_patterns, parent.config.rootpath)
+    if not is_named or _snapshot_dirnames(parent.config) & set(file_path.parts):
         return None
     from pytest_chatprompt.runs.file import EvalFile  # noqa: PLC0415
     from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415

@@ -39,7 +39,7 @@ from pytest_chatprompt.providers.arguments import NonNegativeNumber, PositiveNum
 from pytest_chatprompt.providers.context import Cancellation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, HTTPClient, parsed_url
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
-from pytest_chatprompt.providers.prices import TokenPrice
+from pytest_chatprompt.providers.prices import Billing, TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
 from pytest_chatprompt.text.json_data import deep_merge, thaw
 
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.apis.model_api import ChatAPI
     from pytest_chatprompt.apis.reply import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
-    from pytest_chatprompt.providers.prices import Billing
-
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
@@ -308,8 +306,6 @@ class ChatProvider(VendorAPI):
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model."""
-        from pytest_chatprompt.providers.prices import Billing  # noqa: PLC0415
-
         model = self.model_parameters(body).model
         return Billing(self.vendor, model, self.price_vendor, self.base_url, self.price)
 

@@ -74,16 +74,7 @@ def _part(media: Media) -> dict[str, Any]:
 
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "LANGUAGE",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "MODEL_ARMOR",
-        "IMAGE_SAFETY",
-    }
+    {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY"}
 )
 
 # `ThinkingLevel` of google-genai

@@ -44,13 +44,7 @@ from pytest_chatprompt.apis.model_api import (
     pieces,
     server_sent_event,
 )
-from pytest_chatprompt.apis.preflight import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-)
+from pytest_chatprompt.apis.preflight import ModelLimits, ModelParameters, Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media

@@ -27,13 +27,7 @@ from pytest_chatprompt.apis.conversation import (
 )
 from pytest_chatprompt.apis.fitting import Turn, split_prompt
 from pytest_chatprompt.apis.model_api import CREATED, EventsAPI, FinishReasons, make_response, pieces
-from pytest_chatprompt.apis.openai import (
-    OPENAI_SHARED_RULES,
-    OPENAI_TOOLS,
-    OpenAIBase,
-    OpenAIErrors,
-    read_chat_part,
-)
+from pytest_chatprompt.apis.openai import OPENAI_SHARED_RULES, OPENAI_TOOLS, OpenAIBase, OpenAIErrors, read_chat_part
 from pytest_chatprompt.apis.preflight import Rule, about_calls
 from pytest_chatprompt.apis.reply import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, given

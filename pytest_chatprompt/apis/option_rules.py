@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pytest_chatprompt.apis import message_rules
 from pytest_chatprompt.apis.conversation import as_items, as_mapping
@@ -24,10 +24,8 @@ from pytest_chatprompt.apis.preflight import (
     told,
 )
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.request import OutputSchema, chosen_names, function_tools, named_in, output_schema
 from pytest_chatprompt.wording import did_you_mean
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.prompt.request import OutputSchema
 
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
@@ -191,9 +189,6 @@ def roots_of_parameters(*refused: str) -> RuleFunction:
         "write an object with properties there, and the rest into its description"
     )
     def find(request: PreflightInput) -> Iterator[Found]:
-        # Most requests have no tools.
-        from pytest_chatprompt.prompt.request import function_tools  # noqa: PLC0415
-
         for tool in function_tools(request.tools):
             schema = as_mapping(None if tool.strict else tool.parameters)
             found = [keyword for keyword in refused if keyword in schema]
@@ -208,9 +203,6 @@ def roots_of_parameters(*refused: str) -> RuleFunction:
 @told("{vendor} refuses a tool_choice {why}")
 def choices_without_tools(request: PreflightInput) -> Iterator[Found]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""
-    # Most requests have no tools.
-    from pytest_chatprompt.prompt.request import chosen_names  # noqa: PLC0415
-
     known, chosen = [name for _, name in _names(request)], chosen_names(request.tool_choice)
     for name in chosen:
         if name not in known:
@@ -247,17 +239,11 @@ def schema_name(request: PreflightInput) -> Iterator[Found]:
 
 
 def _output_schema(request: PreflightInput) -> OutputSchema | None:
-    # Most requests have no format.
-    from pytest_chatprompt.prompt.request import output_schema  # noqa: PLC0415
-
     return None if request.response_format is None else output_schema(request.response_format)
 
 
 def _names(request: PreflightInput) -> Iterator[tuple[int, str]]:
     """The indexes and the names of the tools that have one."""
-    # Most requests have no tools.
-    from pytest_chatprompt.prompt.request import named_in  # noqa: PLC0415
-
     for index, tool in enumerate(request.tools):
         name = named_in(tool).get("name")
         if isinstance(name, str):
@@ -327,9 +313,6 @@ def _strict_schemas(
 
     With `every_format`, those of response formats count too that do not say `strict`.
     """
-    # Most requests have neither tools nor a format.
-    from pytest_chatprompt.prompt.request import function_tools  # noqa: PLC0415
-
     for tool in function_tools(request.tools):
         if tool.strict and tool.parameters is not None:
             yield ("tools", tool.place), f"the parameters of {tool.name!r}", tool.parameters

@@ -5,11 +5,11 @@ Without a queued reply, the answer is the smallest valid one. Equal input gives 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
 import httpx
@@ -113,7 +113,8 @@ class ModelRequest(NamedTuple):
     def from_httpx(cls, request: httpx.Request) -> Self:
         """Read an httpx request, whose body has been read."""
         body = read_body(decode_body(request.content, request.headers))
-        digest = sha256(f"{request.url.path}\n{json_text(body)}".encode(errors="surrogatepass")).hexdigest()[:40]
+        seed = f"{request.url.path}\n{json_text(body)}"
+        digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:40]
         return cls(request.url.path, dict(request.url.params) if request.url.query else {}, as_mapping(body), digest)
 
     @property
@@ -320,4 +321,4 @@ def _call_digest(request: ModelRequest, place: int, call: Mapping[str, Any]) -> 
     snapshot as many.
     """
     seed = json_text([place, call["name"], call["arguments"], request.body.get("previous_response_id")])
-    return sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]
+    return hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import MissingSettingError
@@ -14,9 +14,6 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse, Sender
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.eval_api import EvalAPI
 
 # pytest shows no frame of this module.
 __tracebackhide__ = True

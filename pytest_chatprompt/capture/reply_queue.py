@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.text.json_data import texts_in
 from pytest_chatprompt.wording import first_lines
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class QueuedReply(NamedTuple):
     def fits(self, sent: SentRequest) -> bool:
         """Whether the reply is one for this request."""
         if self.when is None or isinstance(self.when, str):
-            return self.when is None or self.when in sent.endpoint or _holds(sent.body, self.when)
+            return self.when is None or any(self.when in text for text in (sent.endpoint, *texts_in(sent.body)))
         try:
             fits = self.when(sent)
             if inspect.isawaitable(fits):
@@ -50,14 +51,6 @@ class QueuedReply(NamedTuple):
         given = {**vars(self.reply), "when": self.when}
         shown = [f"{name}={_shown(value)}" for name, value in given.items() if value not in (None, ())]
         return f"reply {self.number}: {', '.join(shown).removeprefix('text=')}"
-
-
-def _holds(data: Any, text: str) -> bool:
-    """Whether one of the texts in the body of a request holds a text."""
-    if isinstance(data, str):
-        return text in data
-    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
-    return any(_holds(value, text) for value in values)
 
 
 def _shown(value: Any) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -80,14 +79,7 @@ def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
         raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
 
 
-_PLACEHOLDERS: Final = {
-    "PROMPT": "{prompt}",
-    "PROMPT_FILE": "{prompt_file}",
-    "GUIDELINES": "{guidelines}",
-    "OUTPUT_FILE": "{output_file}",
-    "EVAL_ID": "{eval_id}",
-    "ATTEMPT": "0",
-}
+_PLACEHOLDERS: Final = ("PROMPT", "PROMPT_FILE", "GUIDELINES", "OUTPUT_FILE", "EVAL_ID")
 
 
 def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...], ...]:
@@ -112,7 +104,8 @@ def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...]
                 f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
             )
     file = tuple(word.replace("{path}", "{files}") for word in file_words)
-    values = {**_PLACEHOLDERS, "FILES": file[0] if file else ""}
+    values = {name: f"{{{name.lower()}}}" for name in _PLACEHOLDERS}
+    values |= {"ATTEMPT": "0", "FILES": file[0] if file else ""}
 
     def filled(word: str) -> str:
         return re.sub(r"\{([A-Z_]+)\}", lambda match: values.get(match[1], match[0]), word)
@@ -133,8 +126,7 @@ _PROVIDERS: Final = {
 _REFERENCE: Final = re.compile(r"\$?\{\{\s*(?:env\.)?(\w+)\s*\}\}")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A provider under a name, with settings of its own: a target of AgentV, or a variant, which has no `place`."""
 
     name: str
@@ -148,8 +140,7 @@ class Target:
     ineffective: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True)
-class TargetsFile:
+class TargetsFile(NamedTuple):
     """A file of targets: the definitions by name, of which each should have one."""
 
     shown_path: str

@@ -10,14 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import (
@@ -52,8 +45,7 @@ DEFAULT_PASS_RATE: Final = 1.0
 
 
 PassRate = Annotated[
-    float,
-    checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
+    float, checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1)
 ]
 
 

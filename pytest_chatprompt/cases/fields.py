@@ -99,12 +99,11 @@ def _check_effort(value: Any) -> Any:
     return value
 
 
+Temperature = Annotated[float, checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)]
 TopP = Annotated[float, checked("a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)]
-Stop = Annotated[
-    str | tuple[str, ...],
-    checked("a text, or a list of texts, none of them empty", _is_stop),
-]
+Stop = Annotated[str | tuple[str, ...], checked("a text, or a list of texts, none of them empty", _is_stop)]
 Seed = Annotated[int, checked("a whole number", is_integer)]
+TokenCount = Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)]
 ReasoningEffort = Annotated[str, parsed(_check_effort)]
 
 

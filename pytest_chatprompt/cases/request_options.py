@@ -20,11 +20,11 @@ from pytest_chatprompt.cases.fields import (
     Seed,
     Stop,
     StrictModel,
+    Temperature,
+    TokenCount,
     TopP,
     TupleOf,
     check_data_path,
-    is_integer,
-    is_number,
 )
 from pytest_chatprompt.cases.message import RawPart
 from pytest_chatprompt.text.json_data import (
@@ -60,15 +60,11 @@ class RequestSettings(StrictModel):
     level = "settings"
 
     model: Annotated[str, checked("a text that is not empty", lambda text: isinstance(text, str) and text != "")] = ""
-    temperature: (
-        Annotated[float, checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)] | None
-    ) = None
+    temperature: Temperature | None = None
     top_p: TopP | None = None
     stop: Stop | None = None
     seed: Seed | None = None
-    max_output_tokens: (
-        Annotated[int, checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)] | None
-    ) = None
+    max_output_tokens: TokenCount | None = None
     reasoning_effort: ReasoningEffort | None = None
     extra_body: Annotated[Mapping[str, Any], parsed(require_json_mapping)] | None = None
 

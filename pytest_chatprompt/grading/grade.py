@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.errors import CheckError
@@ -19,8 +19,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.wording import count
 
 
-@dataclass(frozen=True, slots=True)
-class GradedCheck:
+class GradedCheck(NamedTuple):
     """A check with its verdict, the opposite where it is negated, or with the error that left it without one."""
 
     check: CaseCheck

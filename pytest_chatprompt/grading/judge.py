@@ -12,10 +12,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, cast
 
 from pydantic import BaseModel
 
@@ -71,8 +70,7 @@ def default_prompt() -> JudgePrompt:
     return cast("JudgePrompt", parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile))
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeQuestion:
+class JudgeQuestion(NamedTuple):
     """What a judge is asked about the answers to one case, by one check."""
 
     rubric: str
@@ -83,7 +81,7 @@ class JudgeQuestion:
 
     def preview(self) -> ProviderRequest:
         """The request as a snapshot shows it."""
-        request = replace(self, question="<the question>").request(ANSWER_STAND_IN)
+        request = self._replace(question="<the question>").request(ANSWER_STAND_IN)
         if not any(ANSWER_STAND_IN in message.text for message in request.chat_prompt or ()):
             raise CheckError("the template of the judge does not show the answer; write {{ answer }} in one message")
         return request
@@ -160,8 +158,7 @@ _CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_context_w
 _NO_VERDICT: Final = "it does not end with a JSON object with true or false under 'pass' and a text under 'reason'"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeVote:
+class JudgeVote(NamedTuple):
     """What a judge said about one answer, once; `passed` is `None` where an error left no verdict.
 
     `failure` is the error in place of a response to what was sent.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -102,8 +101,7 @@ def _suggestion(name: str) -> str:
 LooksAt = Literal["answer", "request"]
 
 
-@dataclass(frozen=True, slots=True)
-class CaseCheck:
+class CaseCheck(NamedTuple):
     """A check of a case, ready to be graded."""
 
     written: EvalCheck

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgeVote
     from pytest_chatprompt.live.judging import Judging
 
+# pytest shows no frame of this module.
+__tracebackhide__ = True
+
 
 class LiveResponse(NamedTuple):
     """A response, with the recording of it and of what its judge says, if the run replays or records."""
@@ -235,14 +238,12 @@ class CaseAnswers:
 
     def answer(self, number: int) -> LiveResponse:
         """An answer that has come."""
-        __tracebackhide__ = True
         return result_of(self._futures[number])
 
     def votes_on(
         self, number: int, response: ProviderResponse, recording: OpenRecording | None
     ) -> tuple[JudgeVote, ...]:
         """What the judge says about an answer, by its number; it is asked now if it was not when the answer came."""
-        __tracebackhide__ = True
         votes = self._votes[number] if number in self._votes else self._ask_judge(response, recording)
         self.wait(lambda: all(vote.done() for vote in votes))
         return tuple(map(result_of, votes))

@@ -6,9 +6,8 @@ An error of the judge is a vote without a verdict, and becomes an error of its c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import preview_prepared
@@ -35,8 +34,7 @@ SendToJudge = Callable[[Provider, Exchange, OpenRecording | None], SentExchange]
 Ask = Callable[[], JudgeVote]
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(NamedTuple):
     """What a judge will be asked about an answer, and what it will be sent, with a stand-in for the answer."""
 
     judge: Provider

@@ -13,14 +13,7 @@ from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
-from pytest_chatprompt.text.files import (
-    NamedFileError,
-    ResolvedFile,
-    TextFileError,
-    find_file,
-    read_bytes,
-    read_text,
-)
+from pytest_chatprompt.text.files import NamedFileError, ResolvedFile, TextFileError, find_file, read_bytes, read_text
 from pytest_chatprompt.text.media_types import kind_of_media_type, kind_with_article
 from pytest_chatprompt.wording import shown_path
 

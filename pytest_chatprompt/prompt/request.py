@@ -8,13 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_chatprompt.cases.case import (
-    EvalCase,
-    ToolChoiceOrWord,
-    case_diagnostic,
-    case_in_test,
-    option_readers,
-)
+from pytest_chatprompt.cases.case import EvalCase, ToolChoiceOrWord, case_diagnostic, case_in_test, option_readers
 from pytest_chatprompt.cases.fields import split_provider_name
 from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import EvalFileError, PayloadError

@@ -80,8 +80,8 @@ class Compared:
         yield "with 95 % intervals", *self.names
         for node_id, each in list(self.graded.items())[:most]:
             yield f"{node_id}{turned(each) and f' ({turned(each)})'}", _rate(each.before), _rate(each.after)
-        if most is not None and (hidden := len(self.graded) - most) > 0:
-            yield f"{count(hidden, 'more case')}", "", ""
+        if most is not None and len(self.graded) > most:
+            yield count(len(self.graded) - most, "more case"), "", ""
         if len(self.graded) > 1:
             before, after = ([getattr(each, name) for each in self.graded.values()] for name in ("before", "after"))
             yield f"all {len(self.graded)} cases", _rate(*before), _rate(*after)
@@ -115,9 +115,11 @@ class Compared:
         )
         for reason, node_ids in grouped(reasons).items():
             yield f"not compared: {listed(node_ids, most)}: {reason}"
-        if same := sum(each.is_same for each in self.cases.values()):
+        same = sum(each.is_same for each in self.cases.values())
+        if same:
             yield f"not sent, because nothing changes: {count(same, 'case')}"
-        if lost := sum(len(each.attempts) - each.pairs.total for each in self.graded.values()):
+        lost = sum(len(each.attempts) - each.pairs.total for each in self.graded.values())
+        if lost:
             problem = _problem(*self.graded.values())
             yield f"not counted, because an answer is missing or could not be graded: {count(lost, 'pair')}{problem}"
         yield from self._words()

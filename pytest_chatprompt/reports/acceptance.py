@@ -28,12 +28,7 @@ from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotRe
 from pytest_chatprompt.results.wording import summary_line
 from pytest_chatprompt.snapshots.changes import NEW, Content, data_sha256, read_data, written_sha256
 from pytest_chatprompt.snapshots.diff import accept_changes, compare_snapshots
-from pytest_chatprompt.snapshots.files import (
-    SnapshotFileError,
-    atomic_write,
-    read_snapshot,
-    refuse_folder_outside_root,
-)
+from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot, refuse_folder_outside_root
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.wording import count
 

@@ -140,7 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         """What is asked for below the address of the page; `None` if not the page itself asks."""
         own = self.server.path
         is_known = secrets.compare_digest(self.path[: len(own)].encode(), own.encode())
-        is_here = self.headers.get_all("Host") == [self.server.host] and self.headers.get("Origin") == origin
+        hosts = [value for name, value in self.headers.items() if name.lower() == "host"]
+        is_here = hosts == [self.server.host] and self.headers.get("Origin") == origin
         is_page = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         return self.path[len(own) :] if is_known and is_here and is_page else None
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pytest_chatprompt.cases.case import DEFAULT_PASS_RATE
 from pytest_chatprompt.grading.grade import RequiredPasses
@@ -24,8 +23,7 @@ Kind = Literal["worse", "better", "changed", "same"]
 KINDS: Final = ("worse", "better", "changed", "new", "same")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseComparison:
+class CaseComparison(NamedTuple):
     """One case in two runs.
 
     Args:
@@ -53,8 +51,7 @@ class CaseComparison:
         return tuple(cut(text, _LONGEST_ANSWER) for text in around_changes(one, other, _AROUND_CHANGES))
 
 
-@dataclass(frozen=True, slots=True)
-class RunComparison:
+class RunComparison(NamedTuple):
     """Two runs beside each other, or two versions in one run. A test that was skipped did not run.
 
     Args:
@@ -122,8 +119,8 @@ def compare_versions(run: RunResults, versions: Compared) -> tuple[RunResults, R
     )
     compared = compare_runs(before, after, versions.names)
     # Of samples nobody knows that they are the same.
-    cases = (replace(case, kind="changed") if case.kind == "same" else case for case in compared.cases)
-    return after, replace(compared, cases=tuple(cases), versions=versions)
+    cases = (case._replace(kind="changed") if case.kind == "same" else case for case in compared.cases)
+    return after, compared._replace(cases=tuple(cases), versions=versions)
 
 
 def _as_version(result: CaseResult, is_before: bool) -> CaseResult:

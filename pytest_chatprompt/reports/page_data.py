@@ -11,12 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_chatprompt.apis.conversation import (
-    ConversationToolCall,
-    ConversationTurn,
-    Part,
-    Thought,
-)
+from pytest_chatprompt.apis.conversation import ConversationToolCall, ConversationTurn, Part, Thought, as_mapping
 from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.grading.check import verdict_word
 from pytest_chatprompt.providers.http.request_body import read_body
@@ -43,13 +38,13 @@ _LONGEST_ANSWER: Final = 160
 
 def page_requests(data: Any) -> list[dict[str, Any]]:
     """The requests that a snapshot of any shape shows, each with its turns; those to a judge come last."""
-    asked = _mapping(data).get("judge")
+    asked = as_mapping(data).get("judge")
     to_judge = [
-        request for entry in (asked if isinstance(asked, list) else ()) for request in _requests(_mapping(entry))
+        request for entry in (asked if isinstance(asked, list) else ()) for request in _requests(as_mapping(entry))
     ]
     for request in to_judge:
         request["endpoint"] = ": ".join(filter(None, ("to the judge", request.get("endpoint"))))
-    return [*_requests(_mapping(data)), *to_judge]
+    return [*_requests(as_mapping(data)), *to_judge]
 
 
 def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -69,7 +64,7 @@ def _request(entry: Mapping[str, Any], told: StoryRequest) -> dict[str, Any]:
         # The API is not known: people read the question, if the snapshot has one.
         question = entry.get("question")
         turns = [{"role": "question", "parts": [question]}] if isinstance(question, str) else []
-    tools = _mapping(body).get("tools", _mapping(_mapping(body).get("toolConfig")).get("tools"))
+    tools = as_mapping(body).get("tools", as_mapping(as_mapping(body).get("toolConfig")).get("tools"))
     # What a header says is a setting too.
     settings = [*_settings(headers), *_settings(body)]
     shown = {"endpoint": entry["endpoint"], "settings": settings, "tools": list(_tool_names(tools)), "turns": turns}
@@ -79,7 +74,7 @@ def _request(entry: Mapping[str, Any], told: StoryRequest) -> dict[str, Any]:
 
 def _settings(body: Any) -> list[list[str]]:
     """The settings of a request: its scalars, without the texts of the conversation."""
-    groups = [_mapping(body), *(_mapping(_mapping(body).get(group)) for group in _SETTING_GROUPS)]
+    groups = [as_mapping(body), *(as_mapping(as_mapping(body).get(group)) for group in _SETTING_GROUPS)]
     return [
         [key, cut(str(value).lower() if isinstance(value, bool) else str(value), _LONGEST_SETTING)]
         for group in groups
@@ -90,18 +85,13 @@ def _settings(body: Any) -> list[list[str]]:
 
 def _tool_names(tools: Any) -> Iterator[str]:
     """The names of the tools that a request offers, in the shape of any API; of one without a name its type."""
-    for tool in map(_mapping, tools if isinstance(tools, list) else [tools]):
+    for tool in map(as_mapping, tools if isinstance(tools, list) else [tools]):
         inner = next((tool[key] for key in _TOOL_KEYS if key in tool), None)
         name = tool.get("name", tool.get("type"))
         if isinstance(inner, list | Mapping):
             yield from _tool_names(inner)
         elif isinstance(name, str):
             yield name
-
-
-def _mapping(data: Any) -> Mapping[str, Any]:
-    """What is no mapping, as an empty one: a request may be anything."""
-    return data if isinstance(data, Mapping) else {}
 
 
 def _turns(turns: Sequence[ConversationTurn]) -> list[dict[str, Any]]:

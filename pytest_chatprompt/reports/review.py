@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pytest_chatprompt.capture.prompt_size import estimate_tokens, find_break, part_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
@@ -47,8 +46,7 @@ def _first_break(before: Mapping[DataPath, SentRequest], after: Mapping[DataPath
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class DistinctChange:
+class DistinctChange(NamedTuple):
     """One change, and all the places and cases that have it; its id is the beginning of its digest."""
 
     id: str
@@ -238,6 +236,7 @@ def _words(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, Style]]:
 _SHOWN_CASES: Final = 3
 _SHOWN_PLACES: Final = 4
 _SHOWN_LINES: Final = 20
+_LONGEST_DIFF: Final = 400
 _SHOWN_CHANGES: Final = 20
 
 
@@ -278,7 +277,12 @@ class Review:
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
                 lines.append(((f"@@ {hunk.place} @@ {self._ids_of(of_hunk)}, shown above", "bold"),))
-        return lines
+        return [*self._first(lines, _LONGEST_DIFF)]
+
+    def _first(self, lines: list[StyledLine], most: int) -> Iterator[StyledLine]:
+        yield from lines[: self._most(most)]
+        if not self.lists_all and len(lines) > most:
+            yield ((f"... and {len(lines) - most} more lines (-v shows them)", ""),)
 
     def _first_case(self, change: Change) -> CaseResult:
         """The case with which a change is shown."""
@@ -329,10 +333,8 @@ class Review:
         signs = zip("-+>", change.content, strict=True)
         lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
-        for line in marked[: self._most(_SHOWN_LINES)]:
+        for line in self._first(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
-        if not self.lists_all and len(marked) > _SHOWN_LINES:
-            yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
 
     def new_lines(self) -> Iterator[StyledLine]:
         """The cases that have no snapshot yet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import unified_diff
 from itertools import cycle
 from typing import Any, Final
@@ -51,7 +50,7 @@ def _ask_about_all(acceptance: Acceptance, reporter: Any, config: pytest.Config)
         results = tuple(acceptance.results[each.key] for each in acceptance.changes[change_id])
         write_title(reporter, "-", f"{number} of {len(ids)}")
         is_new = change_id == NEW
-        shown = review.new_lines() if is_new else review.change_lines(replace(changes[change_id], results=results))
+        shown = review.new_lines() if is_new else review.change_lines(changes[change_id]._replace(results=results))
         write_styled(writer, shown)
         decision = _decide(results, writer)
         for accepted in {_ACCEPT: [change_id], _ACCEPT_LEFT: ids[number - 1 :]}.get(decision, ()):

@@ -6,8 +6,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_chatprompt.grading.grade import RequiredPasses
 from pytest_chatprompt.grading.rates import wilson_interval
@@ -26,8 +25,7 @@ _LEAST_SHARED: Final = 0.5
 _ELLIPSIS: Final = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """What two lines have at one place: the first `removed`, the second `added`, the same where nothing changed."""
 
     removed: str

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 import pytest
 
@@ -18,13 +18,13 @@ from pytest_chatprompt.capture.live_capture import ResentRequest
 from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT
+from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, EvalCase
 from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
 from pytest_chatprompt.grading.rates import Pairs
-from pytest_chatprompt.live.answers import LiveCase, Version
+from pytest_chatprompt.live.answers import LiveCase, LiveResponse, Version
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 from pytest_chatprompt.reports.ab import MOST_CASES, Compared
 from pytest_chatprompt.reports.result_collectors import CollectedResults
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_section
@@ -43,14 +43,12 @@ from pytest_chatprompt.snapshots.changes import read_data, requests_in
 from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
-if TYPE_CHECKING:
-    from pytest_chatprompt.cases.case import EvalCase
-    from pytest_chatprompt.live.answers import LiveResponse
-    from pytest_chatprompt.providers.response import Provider
-    from pytest_chatprompt.snapshots.masks import Masks
+# pytest shows no frame of this module.
+__tracebackhide__ = True
 
 # How the pairs of answers of this process ended so far.
 _pairs_key: Final[pytest.StashKey[Pairs]] = pytest.StashKey()
@@ -58,7 +56,6 @@ _pairs_key: Final[pytest.StashKey[Pairs]] = pytest.StashKey()
 
 def find_other_provider(request: pytest.FixtureRequest, provider: Provider) -> Provider:
     """What sends the other version of a case."""
-    __tracebackhide__ = True
     name = request.config.stash[options_key].ab_provider
     return (value_of_fixture(request, name) or provider_of_target(request, name)) if name else provider
 
@@ -70,7 +67,6 @@ def find_versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
 
     It skips a case whose request is the same, or cannot be compared.
     """
-    __tracebackhide__ = True
     options = item.config.stash[options_key]
     try:
         present = only_first(item.provider_name, present)
@@ -88,7 +84,6 @@ def find_versions(  # noqa: PLR0913, PLR0917 - what the run knows of a case
 
 def _sent_elsewhere(item: EvalItem, case: EvalCase, provider: Provider, present: Exchange) -> Exchange:
     """What a case sends to the other model or provider."""
-    __tracebackhide__ = True
     options = item.config.stash[options_key]
     settings: Mapping[str, Any] = {**(present.request.settings or {}), "model": options.ab_model}
     if options.ab_provider:
@@ -108,7 +103,6 @@ def _restored(  # noqa: PLR0913, PLR0917 - what is known of a test
     item: pytest.Item, path: Path, provider: Provider, present: Exchange, masks: Masks, sent: str
 ) -> Exchange:
     """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
-    __tracebackhide__ = True
     revision: Any = SharedByRun.of(item.config).revision
     name, stored = revision.name, revision.read(path)
     if stored is None:
@@ -181,6 +175,8 @@ class AbSummary(CollectedResults):
 
 def _skip(item: pytest.Item, versions: VersionsResult, reason: str) -> NoReturn:
     """End the test of a case that is not sent; pytest shows the place of the case."""
+    # If all frames are hidden, pytest shows a place of its own.
+    __tracebackhide__ = False
     notes_of(item).versions = versions
     pytest.skip(reason)
 
@@ -201,7 +197,6 @@ class VersionsGrading(RepeatedGrading):
 
     def grade(self) -> None:
         """Get and grade the answers."""
-        __tracebackhide__ = True
         for number in self.sent.arriving(self._is_certain):
             self._take(number)
         if self._unsent and not self.answers:
@@ -210,7 +205,6 @@ class VersionsGrading(RepeatedGrading):
 
     def get(self, number: int) -> LiveResponse:
         """See `Grading.get`; the end of the budget says nothing about a version."""
-        __tracebackhide__ = True
         try:
             return super().get(number)
         except BudgetError as error:
@@ -288,7 +282,6 @@ class OwnCodeVersions:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
         """Find both versions of what a test has sent, if it passes; skip one that cannot be compared."""
-        __tracebackhide__ = True
         capture = OwnCodeCapture.of(item)
         if capture is not None:
             item.stash[_case_key] = _versions_of_test(item, capture)
@@ -296,7 +289,6 @@ class OwnCodeVersions:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Send both, if the test has passed, when it can send nothing more."""
-        __tracebackhide__ = True
         capture, case = OwnCodeCapture.of(item), item.stash.get(_case_key, None)
         if case is not None and capture is not None and capture.has_passed:
             answers, no_case = LiveRun.of(item.config).answers_to(case), cast(Any, None)
@@ -307,7 +299,6 @@ class OwnCodeVersions:
 
 
 def _versions_of_test(item: pytest.Item, capture: OwnCodeCapture) -> LiveCase:
-    __tracebackhide__ = True
     options = item.config.stash[options_key]
     if options.ab_revision is None:
         skip_left_out(item, "what a test of your own code sends goes where it says itself")

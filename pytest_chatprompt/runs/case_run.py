@@ -12,9 +12,12 @@ import pytest
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT
+from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT, case_in_test
+from pytest_chatprompt.cases.origin import find_running_test
 from pytest_chatprompt.errors import CaptureError, CheckError, EvalFileError, EvalFileWarning, SnapshotError
 from pytest_chatprompt.options import Options, options_key
+from pytest_chatprompt.prompt.attachments import read_attachments
+from pytest_chatprompt.prompt.conversion import sent_files
 from pytest_chatprompt.runs.item import notes_of, prefix_findings
 from pytest_chatprompt.runs.run_state import SharedByRun, refuse_secret
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -199,12 +202,6 @@ class CaseRun:
 
     def files(self) -> SentFiles:
         """The files that stand as text in what is sent; none if the project has made the request in its own way."""
-        # Most cases are what their snapshots say.
-        from pytest_chatprompt.cases.case import case_in_test  # noqa: PLC0415
-        from pytest_chatprompt.cases.origin import find_running_test  # noqa: PLC0415
-        from pytest_chatprompt.prompt.attachments import read_attachments  # noqa: PLC0415
-        from pytest_chatprompt.prompt.conversion import sent_files  # noqa: PLC0415
-
         reader = SharedByRun.of(self.item.config).reader
         with suppress(EvalFileError):
             attachments = read_attachments(case_in_test(self.case, find_running_test()), reader)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -134,8 +134,7 @@ def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
+class CostEstimate(NamedTuple):
     """What the requests of a case cost about.
 
     Args:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test
 from pytest_chatprompt.cases.fields import split_provider_name
+from pytest_chatprompt.cases.origin import CaseTest
 from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.runs.item import EvalItem
@@ -53,9 +54,6 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
     if not case.has_origin:
         if case.guideline_patterns is None:
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
-        # Most cases are read from an eval file.
-        from pytest_chatprompt.cases.origin import CaseTest  # noqa: PLC0415
-
         item: Any = request.node
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))
     name = None

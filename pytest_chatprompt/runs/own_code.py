@@ -15,12 +15,12 @@ import pytest
 from pytest_chatprompt.capture.guard import ConnectionAttempts, Tell, run_as, running_owner
 from pytest_chatprompt.errors import CaptureWarning, PayloadWarning
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.providers.context import Budget, current_context, use_context
 from pytest_chatprompt.runs.item import note_use, prefix_findings
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.model_answers import ModelAnswer
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.providers.context import Budget
     from pytest_chatprompt.providers.response import Finding
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -41,7 +41,6 @@ class OwnCodeCapture:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
         from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415
-        from pytest_chatprompt.providers.context import current_context, use_context  # noqa: PLC0415
         from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
         item = self._item = request.node

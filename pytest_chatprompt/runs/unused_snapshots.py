@@ -32,6 +32,10 @@ from pytest_chatprompt.snapshots.unused import (
     files_of_tests,
     gone_snapshots,
     holds_conflict,
+    prune_recording,
+    remove_unused,
+    snapshot_folders_below,
+    snapshots_by_data,
     unused_snapshots,
     without_used,
     written_files,
@@ -246,13 +250,6 @@ class UnusedSnapshots:
 
     def _remove(self, settled: Iterable[str], unused: Mapping[Path, _Kind], *, has_passed: bool) -> dict[Path, _Kind]:
         """Remove unused files and replies, and move recordings; gives the files that this run may not remove."""
-        # Runs that remove nothing need not read any recording.
-        from pytest_chatprompt.snapshots.unused import (  # noqa: PLC0415
-            remove_unused,
-            snapshot_folders_below,
-            snapshots_by_data,
-        )
-
         root = self.config.rootpath
         is_accepted = self._is_set("update_snapshots") or UNUSED in self._accepted
         kinds = {_GONE} if is_accepted else set()
@@ -291,7 +288,6 @@ class UnusedSnapshots:
         if not self.facts.replayed or self._options.live or self._options.repeat is not None:
             return 0
         from pytest_chatprompt.runs.usage_summary import pruned_key  # noqa: PLC0415
-        from pytest_chatprompt.snapshots.unused import prune_recording  # noqa: PLC0415
 
         def prune(path: Path, used: Iterable[Any]) -> int:
             try:

@@ -14,6 +14,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
+from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.snapshots.files import (
     SnapshotFileError,
     UnwritableFileError,
@@ -242,6 +243,11 @@ class EvalSnapshot(SnapshotAssertion):
             reason = result.exception.strerror or result.exception
             result.exception = UnwritableFileError(f"cannot be written: {reason}")
         self.context.note_asserted(result.snapshot_location)
+        others = (each for known in self.context.compared for each in known.executions.values() if each is not result)
+        if result.updated and result.snapshot_location in [each.snapshot_location for each in others]:
+            raise SnapshotError(
+                f"the test compares different data with {Path(result.snapshot_location).name}; give each its own name="
+            )
         self.context.compared.append(self)
         self.context.differing.pop(result.snapshot_location, None)
         if not isinstance(result.exception, SnapshotFileError | DumpError | None):
@@ -280,8 +286,10 @@ class EvalSnapshot(SnapshotAssertion):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the last comparison has failed."""
-        return self.num_executions > 0 and not self.last_result.success
+        """Whether the last comparison has failed; one that a time limit ended has not compared."""
+        if self.num_executions == 0 or self.last_result.success:
+            return False
+        return self._failed is not None or self.last_result.exception is not None
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""

@@ -20,7 +20,7 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError, conflict_line
 from pytest_chatprompt.snapshots.hints import mask_hint, order_hint
 from pytest_chatprompt.snapshots.layout import dump, inline, visible_line
 from pytest_chatprompt.snapshots.story import parting_hint
-from pytest_chatprompt.wording import data_place, first_lines
+from pytest_chatprompt.wording import common_start, data_place, first_lines
 
 # The line of a transcript on which a turn begins, and what follows on it.
 _MARKER: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:")
@@ -67,8 +67,28 @@ class _Matcher(difflib.SequenceMatcher[str]):
         return [*(difflib.Match(*block[0], len(block)) for block in blocks), end]
 
 
+# Comparing takes a bit for each pair of lines: 500 MB.
+_MOST_PAIRS: Final = 4_000_000_000
+
+
 def _kept_lines(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """The numbers of the lines that stay, on both sides."""
+    """The numbers of the lines that stay, on both sides.
+
+    Between the first and the last change of huge texts none stays, as there is no room to compare them.
+    """
+    start = common_start(before, after)
+    old, new, end = before[start:], after[start:], 0
+    if len(old) * len(new) > _MOST_PAIRS:
+        end = common_start(old[::-1], new[::-1])
+        old, new = old[: len(old) - end], new[: len(new) - end]
+    middle = _common_lines(old, new) if len(old) * len(new) <= _MOST_PAIRS else []
+    kept = [(number, number) for number in range(start)]
+    kept += [(start + number, start + other) for number, other in middle]
+    return kept + [(len(before) - number, len(after) - number) for number in range(end, 0, -1)]
+
+
+def _common_lines(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """As many lines as can stay, each as early as it can, by their numbers on both sides."""
     # Bits are the lines of `after`, the last one the lowest. In the row of a line of `before`, 0 is where one line more
     # is common to both from there on, by Hyyrö's algorithm.
     size = len(after)
@@ -452,12 +472,9 @@ class Comparison:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
         changes = diff_text(self.difference).splitlines() if shows_diff else []
         hints = self._hints()
-        return [
-            *([*hints, ""] if hints else []),
-            path,
-            *changes,
-            *(["", f"To accept it: {command}"] if command else []),
-        ]
+        above = [*hints, ""] if hints else []
+        below = ["", f"To accept it: {command}"] if command else []
+        return [*above, path, *changes, *below]
 
     def _hints(self) -> list[str]:
         """Why the snapshot cannot be read, or where two runs part, and what else the difference may come from."""

@@ -19,7 +19,7 @@ from pytest_chatprompt.providers.http.request_body import decode_body, encode_bo
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.revision import Revision
-from pytest_chatprompt.text.json_data import with_scalars
+from pytest_chatprompt.text.json_data import texts_in, with_scalars
 from pytest_chatprompt.text.media_types import decode_base64, has_digest, split_data_url, undescribed
 
 # What a snapshot shows of a request.
@@ -52,7 +52,7 @@ def restored_exchange(
     if old.get("headers", {}) != dict(sent.headers):
         names = ", ".join(sorted({*old.get("headers", {}), *sent.headers}))
         raise NotComparableError(f"at {revision.name} it had other headers than now: {names}")
-    shown = masks.find_shown(_texts(old["request"]), _texts(sent.body))
+    shown = masks.find_shown(texts_in(old["request"]), texts_in(sent.body))
     if shown is not None:
         raise NotComparableError(f"its snapshot at {revision.name} shows what a mask has hidden: {shown!r}")
 
@@ -76,16 +76,9 @@ def restored_exchange(
     return present._replace(response=response, sent=(replace(sent, endpoint=old["endpoint"], body=body),))
 
 
-def _texts(data: Any) -> list[str]:
-    """The string values of JSON data."""
-    scalars: list[Any] = []
-    with_scalars(data, scalars.append)
-    return [each for each in scalars if isinstance(each, str)]
-
-
 def _media(data: Any, size: int) -> Iterator[bytes]:
     """The bytes of so many bytes whose base64 stands in JSON data."""
-    for text in _texts(data):
+    for text in texts_in(data):
         _, digits = split_data_url(text) or ("", text)
         # Others need not be decoded.
         if len(digits) == len(base64.b64encode(bytes(size))):

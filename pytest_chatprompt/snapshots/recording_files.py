@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.capture.recording.recorded_exchange import (
@@ -38,9 +38,7 @@ def _check_whole(exchange: RecordedExchange) -> RecordedExchange:
     return exchange
 
 
-class _RecordingFile(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _RecordingFile(BaseModel, frozen=True, extra="forbid"):
     version: Literal[1]
     exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_whole)], ...]
 

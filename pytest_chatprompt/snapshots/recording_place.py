@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingMode:
+class RecordingMode(NamedTuple):
     """What a run does with recordings, and whether requests reach the real APIs."""
 
     replays: bool

@@ -10,15 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.snapshots.files import snapshot_text
+from pytest_chatprompt.snapshots.files import SnapshotFileError, snapshot_text
 from pytest_chatprompt.wording import grouped
 
 # Git sets these for its hooks; they name a repository and its files, and override the folder.
 _VARIABLES_OF_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
 
 
-class RevisionError(Exception):
-    """The revision cannot be read; the text is for the user."""
+class RevisionError(SnapshotFileError):
+    """The revision, or a file of it, cannot be read; the text is for the user."""
+
+    advice = "run where git reaches the remote, or in a clone without --filter"
 
 
 class Revision:
@@ -27,9 +29,8 @@ class Revision:
     Its `git cat-file --batch` runs until `close`: during a test no other program may be started.
     """
 
-    def __init__(self, option: str, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
         self.name = name
-        self._option = option
         self._commit = commit
         self._top = top
         self._process = process
@@ -40,18 +41,19 @@ class Revision:
         if shutil.which("git") is None:
             raise RevisionError(f"{option} needs git, which is not on PATH")
         top = _run(["rev-parse", "--show-toplevel"], root)
-        if top is None:
-            raise RevisionError(f"{option}: {root} is not in a git repository")
+        if top.returncode:
+            # Git refuses a folder of another owner, too, and says what to do.
+            raise RevisionError(f"{option}: git reads no repository in {root}: {_text(top.stderr)}")
         commit = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], root)
-        if not name or commit is None:
+        if not name or commit.returncode:
             raise RevisionError(
                 f"{option}: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
-                "(a shallow clone lacks other branches: git fetch origin main)"
+                "(a shallow clone lacks other branches: git fetch origin main; and old commits: git fetch --unshallow)"
             )
         process = subprocess.Popen(  # noqa: S603 - git, without a shell
             _command(["cat-file", "--batch"], root), env=_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        return cls(option, name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
+        return cls(name, _text(commit.stdout), Path(os.path.realpath(_text(top.stdout))), process)
 
     def read(self, path: Path) -> str | None:
         """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none."""
@@ -65,15 +67,16 @@ class Revision:
 
     def contents(self, size: int) -> Iterator[bytes]:
         """The contents of its files that have so many bytes."""
-        # A partial clone lacks some.
         return filter(None, (self._ask(name, b"blob") for name in self._names_by_size.get(size, ())))
 
     @cached_property
     def _names_by_size(self) -> dict[int, list[str]]:
         """The ids of the contents of its files, by their sizes."""
-        listed = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top) or ""
+        # Of what a partial clone lacks it would fetch each file, for nothing but its size.
+        listing = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top, GIT_NO_LAZY_FETCH="1")
+        listed = _text(listing.stdout)
         entries = (entry.partition("\t")[0].split() for entry in filter(None, listed.split("\0")))
-        # A submodule has no size.
+        # A submodule has no size, nor has what is not fetched.
         return grouped((int(size), name) for _, _, name, size in entries if size.isdecimal())
 
     def yaml_files(self, folder: Path) -> list[Path]:
@@ -114,16 +117,20 @@ class Revision:
             _, found, size = words
             content: bytes = stdout.read(int(size) + 1)[:-1]
         except (OSError, ValueError):
-            raise RevisionError(f"{self._option}: git ended while it read {self.name}") from None
+            # Such as in a partial clone that cannot fetch what it lacks.
+            raise RevisionError(f"cannot be read from {self.name}, as git ended and said why on stderr") from None
         return content if found == kind else None
 
 
-def _run(arguments: list[str], folder: Path) -> str | None:
-    """What git prints; `None` if it fails."""
-    done = subprocess.run(  # noqa: S603 - git, without a shell
-        _command(arguments, folder), env=_environ(), capture_output=True, check=False
+def _run(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 - git, without a shell
+        _command(arguments, folder), env={**_environ(), **variables}, capture_output=True, check=False
     )
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _text(output: bytes) -> str:
+    """What git prints, without the line break at its end."""
+    return os.fsdecode(output).rstrip("\n")
 
 
 def _command(arguments: list[str], folder: Path) -> list[str]:
@@ -131,6 +138,6 @@ def _command(arguments: list[str], folder: Path) -> list[str]:
 
 
 def _environ() -> dict[str, str]:
-    """The environment for git: it finds the repository by its folder, asks for no password, and fetches nothing."""
+    """The environment for git: it finds the repository by its folder, and asks for no password."""
     kept = {name: value for name, value in os.environ.items() if name not in _VARIABLES_OF_HOOKS}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0"}

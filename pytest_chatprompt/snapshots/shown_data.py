@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pytest_chatprompt.capture.secrets.redaction import map_texts
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.wording import shown_path
@@ -136,6 +137,8 @@ def _converted(value: Any, root: Path) -> Any:
         case Path():
             return shown_path(value, root)
         case Mapping():
+            if others := [key for key in value if not isinstance(key, str)]:
+                raise SnapshotError(f"a snapshot cannot hold the key {others[0]!r}; compare data whose keys are text")
             return {key: _converted(item, root) for key, item in value.items()}
         case list() | tuple():
             return [_converted(item, root) for item in value]

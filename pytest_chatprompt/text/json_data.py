@@ -46,6 +46,13 @@ def with_scalars(data: Any, change: Callable[[Any], Any]) -> Any:
     return [with_scalars(inner, change) for inner in data] if isinstance(data, list | tuple) else change(data)
 
 
+def texts_in(data: Any) -> list[str]:
+    """The texts in JSON data, in order; keys are none."""
+    scalars: list[Any] = []
+    with_scalars(data, scalars.append)
+    return [each for each in scalars if isinstance(each, str)]
+
+
 def thaw(value: Any) -> Any:
     """Frozen JSON data as plain data, which is how templates and validators know it: a tuple is a list again."""
     return with_scalars(value, lambda scalar: scalar)

@@ -39,6 +39,15 @@ def test_a_change_is_shown_with_its_first_case_and_told_with_the_others() -> Non
     ]
 
 
+def test_a_long_diff_of_a_case_is_cut_unless_all_is_listed() -> None:
+    before, after = ({"system": "\n".join(f"{letter}{number}" for number in range(300))} for letter in "ab")
+    result = differs("long", before, after)
+    shown = plain(Review([result]).case_lines(result))
+    assert len(shown) == 401
+    assert shown[-1] == "... and 201 more lines (-v shows them)"
+    assert len(plain(Review([result], lists_all=True).case_lines(result))) == 601
+
+
 def test_of_a_case_with_other_changes_only_these_are_shown() -> None:
     two = [BOTH[0], differs("x", {"system": "14 days\na\nb\nc", "n": 1}, {"system": "30 days\na\nb\nc", "n": 2})]
     review = Review(two)

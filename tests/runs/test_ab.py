@@ -639,7 +639,7 @@ def test_without_the_repository_or_the_revision_there_is_nothing_to_compare_with
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(run.path.parent))
     result = run(*AB)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab: * is not in a git repository"])
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-ab: git reads no repository in *: fatal: not a git repository*"])
     commit_all(git, run.path)
     result = run(LIVE, "--chatprompt-ab=no-such")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.git_repository import Git, commit_all
@@ -69,6 +72,46 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
     assert "FAILED a.eval.yaml::new - what is sent to openai has no snapshot yet" in result.outlines
 
 
+def test_a_partial_clone_fetches_the_snapshots_that_it_lacks(run: Run, git: Git, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    commit_all(git, run.path)
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")})
+    run.update()
+    commit_all(git, run.path)
+    git("clone", "--quiet", "--bare", str(run.path), str(origin))
+    git("-C", str(origin), "config", "uploadpack.allowFilter", "true")
+    shutil.rmtree(run.path / ".git")
+    # It has what is checked out.
+    git("clone", "--quiet", "--filter=blob:none", origin.as_uri(), str(tmp_path / "clone"))
+    shutil.move(tmp_path / "clone/.git", run.path / ".git")
+    origin.rename(tmp_path / "gone")
+    result = run.apart("--chatprompt-against=HEAD~1")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"*the snapshot HEAD~1:{FOLDER}hello[[]openai[]].yaml cannot be read from HEAD~1, as git ended and said why "
+            "on stderr; run where git reaches the remote, or in a clone without --filter"
+        ]
+    )
+    # Where the streams of the process are one.
+    result.stdout.fnmatch_lines(["fatal: could not fetch * from promisor remote"])
+    (tmp_path / "gone").rename(origin)
+    result = run("--chatprompt-against=HEAD~1")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*what is sent to openai is not what its snapshot says", "*- *hello", "*+ *goodbye"])
+
+
+def test_a_revision_without_a_name_is_a_usage_error(run: Run, git: Git) -> None:
+    """As from a variable of CI that is not set: the snapshots on disk would be compared, and pass."""
+    run.write({"a.eval.yaml": HELLO})
+    commit_all(git, run.path)
+    result = run("--chatprompt-against=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-against: git knows no revision '' in *"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -77,8 +120,6 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
         (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
         (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
-        # Of a variable that is not set.
-        (["--chatprompt-against="], "--chatprompt-against: git knows no revision '' in *"),
     ],
 )
 def test_what_cannot_be_compared_is_a_usage_error(run: Run, git: Git, arguments: list[str], message: str) -> None:

@@ -13,13 +13,17 @@ SPENT = "the budget of $0.0005 is spent: $0.00042 so far"
 
 # An application that sends with urllib to the test server, as if that were OpenAI.
 APP = """
-import json, urllib.request
+import json, urllib.error, urllib.request
 
 def ask(url, text, model="gpt-5.5", **more):
     body = json.dumps({"model": model, "messages": [{"role": "user", "content": text}], **more}).encode()
     request = urllib.request.Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        return reply.read().decode()
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return reply.read().decode()
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
 """
 
 

@@ -349,8 +349,9 @@ def test_whether_to_try_again(eval_api):
         client.chat.completions.create(**app.body("never again"))
 
 def test_the_status_alone(eval_api):
-    with pytest.raises(urllib.error.HTTPError, match="429"):
+    with pytest.raises(urllib.error.HTTPError, match="429") as caught:
         urllib.request.urlopen(app.URL, b'{"messages": "never again"}')
+    caught.value.close()
 """
 
 

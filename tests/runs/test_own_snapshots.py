@@ -61,6 +61,70 @@ def test_what_is_sent_is_written_and_compared(own: Run) -> None:
     own().assert_outcomes(passed=1)
 
 
+def test_a_comparison_that_a_time_limit_ends_is_shown_as_that(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app
+import pytest
+
+def end(data, path):
+    pytest.fail("Timeout (>1.0s) from pytest-timeout.")
+
+def test_asks(eval_api, eval_snapshot):
+    app.ask("x")
+    assert eval_api.sent == eval_snapshot
+    assert eval_api.sent == eval_snapshot(matcher=end)
+"""
+        }
+    )
+    result = own("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_asks - Failed: Timeout (>1.0s) from pytest-timeout."])
+    result.stdout.no_fnmatch_line("*eval_snapshot ---*")
+
+
+def test_a_snapshot_is_read_where_a_test_replaces_open(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+from unittest import mock
+import app
+
+@mock.patch("builtins.open", mock.mock_open(read_data="You are brief."))
+def test_asks(eval_api, eval_snapshot):
+    with open("prompt.txt") as file:
+        app.ask(file.read())
+    assert eval_api.sent == eval_snapshot
+"""
+        }
+    )
+    own.update().assert_outcomes(passed=1)
+    own().assert_outcomes(passed=1)
+
+
+def test_different_data_under_one_name_cannot_be_written(own: Run) -> None:
+    """Whatever an update writes, the next run would fail."""
+    test = """
+import app
+
+def test_asks(eval_api, eval_snapshot):
+    for text in ("same", "same", "other"):
+        app.ask(text)
+        assert eval_api.sent[-1] == eval_snapshot(name="asked")
+"""
+    own.write({"test_it.py": test})
+    for _ in range(2):
+        result = own("--snapshot-update")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            ["*SnapshotError: the test compares different data with test_asks[[]asked].yaml; give each its own name="]
+        )
+    own.write({"test_it.py": test.replace('"other"', '"same"')})
+    own.update().assert_outcomes(passed=1)
+    own().assert_outcomes(passed=1)
+
+
 def test_a_difference_is_shown_once_and_by_place(own: Run) -> None:
     own.write({"test_it.py": ASKS})
     own.with_snapshots()
@@ -424,6 +488,9 @@ def test_folder(eval_snapshot):
 def test_value(eval_snapshot):
     assert object() == eval_snapshot
 
+def test_key(eval_snapshot):
+    assert [{"a": {1: "x"}}] == eval_snapshot
+
 def test_mistake(eval_snapshot):
     assert {"a": 1} == eval_snapshot(matcher=lambda data, path: path[7])
 """,
@@ -431,7 +498,10 @@ def test_mistake(eval_snapshot):
         }
     )
     result = own("--snapshot-update")
-    result.assert_outcomes(passed=4, failed=3)
+    result.assert_outcomes(passed=4, failed=4)
+    result.stdout.fnmatch_lines(
+        ["E *SnapshotError: a snapshot cannot hold the key 1; compare data whose keys are text"]
+    )
     result.stdout.fnmatch_lines(["*test_mistake*", "> *path[[]7[]])", "E * IndexError: tuple index out of range"])
     result.stdout.fnmatch_lines(["*the snapshot __snapshots__/test_it/test_folder.yaml is a folder; remove it, *"])
     result.stdout.fnmatch_lines(
@@ -444,7 +514,7 @@ def test_mistake(eval_snapshot):
     assert own.snapshot("__snapshots__/test_it/test_extension.yaml") == {"a": 1}
     written = json.loads((own.path / "__snapshots__/test_it/test_other_extension.json").read_text())
     assert [request["endpoint"] for request in written["requests"]] == ["POST /v1/chat/completions"]
-    own("-k", "not folder and not value and not mistake").assert_outcomes(passed=4)
+    own("-k", "not folder and not value and not key and not mistake").assert_outcomes(passed=4)
 
 
 REORDERS = """

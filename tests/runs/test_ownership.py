@@ -443,7 +443,7 @@ LOGGING = """
     # Without a line of the test between pytest, which takes the record as the second handler does, and the waiting.
     texts = map(operator.call, [str, functools.partial(go_on.wait, 30)])
     try:
-        logging.warning(type("Slow", (), {"__str__": functools.partial(next, texts)})())
+        logging.warning(type("Slow", (), {"__str__": staticmethod(functools.partial(next, texts))})())
     except TypeError:
         pass
 """

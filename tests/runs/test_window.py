@@ -34,10 +34,14 @@ def encoding_for_model(model):
     return Encoding()
 """
 DOWNLOADS = """
-import urllib.request
+import urllib.error, urllib.request
 
 def encoding_for_model(model):
-    urllib.request.urlopen("https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken")
+    try:
+        urllib.request.urlopen("https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken")
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
 """
 TOKENS = "[{type: max_tokens, of: request, value: 1}]"
 

@@ -80,6 +80,17 @@ def test_a_long_diff_is_cut_after_400_lines() -> None:
     assert diff_data(before, after)[-1] == "... and 1100 more lines"
 
 
+@pytest.mark.parametrize(("last", "removed"), [(1, ["1"]), (69_998, [str(number) for number in range(1, 69_999)])])
+def test_between_the_changes_of_a_huge_text_all_is_one_change(last: int, removed: list[str]) -> None:
+    """Its lines are not compared with each other: each pair takes memory, and a run would be killed for it."""
+    lines = [str(number) for number in range(70_000)]
+    other = ["x" if number in (1, last) else line for number, line in enumerate(lines)]
+    difference = compare_snapshots(dump({"question": "\n".join(lines)}), dump({"question": "\n".join(other)}))
+    (change,) = difference.changes
+    assert change.removed == tuple(removed)
+    assert change.added == tuple(other[1 : last + 1])
+
+
 TEXTS = st.text("ab\n \t\r:", max_size=8)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,

@@ -90,7 +90,7 @@ def test_what_is_no_revision_is_an_error(root: Path, name: str) -> None:
         Revision.open(name, root)
     assert str(caught.value) == (
         f"--chatprompt-against: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
-        "(a shallow clone lacks other branches: git fetch origin main)"
+        "(a shallow clone lacks other branches: git fetch origin main; and old commits: git fetch --unshallow)"
     )
 
 
@@ -98,7 +98,21 @@ def test_outside_of_a_repository_there_is_no_revision(tmp_path: Path, monkeypatc
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(RevisionError) as caught:
         Revision.open("HEAD", tmp_path)
-    assert str(caught.value) == f"--chatprompt-against: {tmp_path} is not in a git repository"
+    assert str(caught.value).startswith(
+        f"--chatprompt-against: git reads no repository in {tmp_path}: fatal: not a git repository"
+    )
+
+
+def test_why_git_refuses_a_repository_is_told_in_its_words(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in a container of CI, whose user is not the owner of the checkout.
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(RevisionError) as caught:
+        Revision.open("HEAD", root)
+    assert str(caught.value) == (
+        f"--chatprompt-against: git reads no repository in {root}: fatal: detected dubious ownership in repository at "
+        f"'{root.parent}'\nTo add an exception for this directory, call:\n\n"
+        f"\tgit config --global --add safe.directory {root.parent}"
+    )
 
 
 def test_without_git_there_is_no_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +124,7 @@ def test_without_git_there_is_no_revision(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_git_that_ends_is_an_error(revision: Revision, root: Path) -> None:
     revision.close()
-    with pytest.raises(RevisionError, match=r"^--chatprompt-against: git ended while it read HEAD$"):
+    with pytest.raises(RevisionError, match=r"^cannot be read from HEAD, as git ended and said why on stderr$"):
         revision.read(root / "evals/__snapshots__/a/old[azure].yaml")
 
 

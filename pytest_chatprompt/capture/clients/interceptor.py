@@ -63,7 +63,8 @@ class Patching(importlib.abc.MetaPathFinder):
             if self._users > 1:
                 return
             self._remove()
-            sys.meta_path.insert(0, self)
+            # Not the first: pyfakefs takes away whichever that is when its own is to go.
+            sys.meta_path.insert(1, self)
             for name in self._seams:
                 self._patch(name, sys.modules.get(name))
 

@@ -14,13 +14,7 @@ from typing import Any, Final
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor, let_pass, run_now
-from pytest_chatprompt.capture.clients.wire import (
-    RawReply,
-    build_request,
-    converted_errors,
-    join_url,
-    parse_request,
-)
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, converted_errors, join_url, parse_request
 
 _READ_SIZE: Final = 2**16
 

@@ -93,11 +93,7 @@ REDIRECTED_APIS: Final = (
         "https://bedrock-runtime.{region}.amazonaws.com",
         # All SDKs of AWS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), botocore 1.44;
         # anthropic 2.12 `lib/bedrock/_client.py`; litellm `llms/bedrock/common_utils.py`.
-        {
-            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "",
-            "ANTHROPIC_BEDROCK_BASE_URL": "",
-            "AWS_BEDROCK_RUNTIME_ENDPOINT": "",
-        },
+        {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "ANTHROPIC_BEDROCK_BASE_URL": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""},
         ("AWS_BEARER_TOKEN_BEDROCK",),
         {
             "AWS_ACCESS_KEY_ID": "placeholder",

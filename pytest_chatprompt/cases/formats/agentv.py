@@ -270,9 +270,8 @@ class _Filler:
     @cached_property
     def scope(self) -> Node:
         """What names are looked up in."""
-        return make_node(
-            {"vars": self.variables, **self.variables} if self.is_new else self.variables, self.file.document
-        )
+        names = {"vars": self.variables, **self.variables} if self.is_new else self.variables
+        return make_node(names, self.file.document)
 
     def find(self, name: str) -> Node | None:
         """The value of a variable, or one in it: `person.name`."""

@@ -18,20 +18,8 @@ from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import (
-    ForeignFile,
-    ProblemError,
-    Translation,
-    items_of,
-)
-from pytest_chatprompt.cases.formats.nunjucks import (
-    CaseTexts,
-    UnsupportedTemplateError,
-    dump,
-    fill_in,
-    put_out,
-    strip,
-)
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of
+from pytest_chatprompt.cases.formats.nunjucks import CaseTexts, UnsupportedTemplateError, dump, fill_in, put_out, strip
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
 from pytest_chatprompt.text.files import TextFileError, read_bytes, read_text
@@ -204,10 +192,8 @@ class _Reader:
         for key in _REFUSED.keys() & document.value.keys():
             self.file.reject(document.value[key].key, f"{key!r} {_REFUSED[key]}")
         top = self.file.known_entries(document, "a promptfoo file", _TOP.split(), [*_TOP_IGNORED.split(), *_REFUSED])
-        self.environment = {
-            **os.environ,
-            **{name: node.text for name, node in self.file.entries(top.get("env"), "'env'").items()},
-        }
+        own = self.file.entries(top.get("env"), "'env'")
+        self.environment = {**os.environ, **{name: node.text for name, node in own.items()}}
         with self.collecting(document):
             default = self.included(top["defaultTest"]) if "defaultTest" in top else _mapping({}, document)
             self.default = _mapping(self.known(default, "the default test", _TEST, "metadata"), default)
@@ -233,7 +219,7 @@ class _Reader:
                     if "evaluators" in case:
                         # It is told at its places, and not as a key that nobody wrote.
                         cases[-1].value["evaluators"].key.text = "assert"
-        translated = {
+        keys = {
             "description": top.get("description"),
             "provider": _names(self.providers),
             # promptfoo adds none.
@@ -242,9 +228,8 @@ class _Reader:
             "repeat": next(filter(None, repeats), None),
             "evalcases": cases,
         }
-        return Translation(
-            make_node({key: value for key, value in translated.items() if value or key == "evalcases"}, document), rows
-        )
+        translated = {key: value for key, value in keys.items() if value or key == "evalcases"}
+        return Translation(make_node(translated, document), rows)
 
     def text(self, node: Node) -> str:
         """The text of a node, with the variables of the environment that it names."""
@@ -392,8 +377,7 @@ class _Reader:
         """The entries of a mapping that have an effect; none if it is no mapping."""
         if not isinstance(node.value, dict):
             return {}
-        entries: Nodes = self.file.known_entries(node, what, effective.split(), ignored.split())
-        return entries
+        return self.file.known_entries(node, what, effective.split(), ignored.split())
 
     def options(self, config: Node | None, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings of a provider's config, and what cases have here."""

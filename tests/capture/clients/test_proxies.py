@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import socket
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -61,7 +62,16 @@ def with_http_client(proxy: socket.socket, url: str) -> None:
 
 def with_urllib(proxy: socket.socket, url: str) -> None:
     handler = urllib.request.ProxyHandler({"http": url_of(proxy), "https": url_of(proxy)})
-    urllib.request.build_opener(handler).open(url)
+    open_url(urllib.request.build_opener(handler), url)
+
+
+def open_url(opener: urllib.request.OpenerDirector, url: str) -> None:
+    try:
+        opener.open(url).close()
+    except urllib.error.HTTPError as error:
+        # It holds the reply: Python 3.14 warns if nobody closes it.
+        error.close()
+        raise
 
 
 async def with_aiohttp(url: str, **options: Any) -> None:
@@ -99,7 +109,7 @@ BY_VARIABLE: dict[str, Callable[[socket.socket, str], object]] = {
     "requests": lambda _, url: requests.get(url),
     "aiohttp": lambda _, url: asyncio.run(with_aiohttp(url)),
     # `urlopen` would keep the proxy for all tests that follow.
-    "urllib.request": lambda _, url: urllib.request.build_opener().open(url),
+    "urllib.request": lambda _, url: open_url(urllib.request.build_opener(), url),
     "boto3": with_boto3,
     "openai": lambda _, url: openai.OpenAI(api_key="k", base_url=url, max_retries=0).models.list(),
 }

@@ -353,3 +353,11 @@ def test_two_event_loops_in_two_threads() -> None:
         for thread in threads:
             thread.join(60)
     assert texts == ["Hi", "Hi"]
+
+
+def test_the_first_finder_of_another_tool_stays_the_first() -> None:
+    """Such as pyfakefs's: where a test fails, it takes away whichever finder is the first."""
+    first = sys.meta_path[0]
+    with intercept_clients(passing()):
+        assert sys.meta_path[0] is first
+    assert sys.meta_path[0] is first
