@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from traceback import format_exception_only
 from typing import Final
 
 from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network
@@ -126,7 +127,8 @@ def describe_missing_variable(error: BaseException | None) -> str:
 
 
 def _missing_variables(error: BaseException) -> tuple[str, ...]:
-    text = str(error)
+    # Not `str(error)`, which may fail itself.
+    text = "".join(format_exception_only(error))
     if isinstance(error, AssertionError | ChatPromptError):
         # What they name is not what somebody lacks; an error of this package may follow one that is.
         return ()

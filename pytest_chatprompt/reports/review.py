@@ -277,9 +277,9 @@ class Review:
                 lines += style_lines(hunk.lines, whole=self.lists_all)
             else:
                 lines.append(((f"@@ {hunk.place} @@ {self._ids_of(of_hunk)}, shown above", "bold"),))
-        return [*self._first(lines, _LONGEST_DIFF)]
+        return [*self._first_lines(lines, _LONGEST_DIFF)]
 
-    def _first(self, lines: list[StyledLine], most: int) -> Iterator[StyledLine]:
+    def _first_lines(self, lines: list[StyledLine], most: int) -> Iterator[StyledLine]:
         yield from lines[: self._most(most)]
         if not self.lists_all and len(lines) > most:
             yield ((f"... and {len(lines) - most} more lines (-v shows them)", ""),)
@@ -333,7 +333,7 @@ class Review:
         signs = zip("-+>", change.content, strict=True)
         lines = [f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines]
         marked = list(style_lines(lines, whole=self.lists_all))
-        for line in self._first(marked, _SHOWN_LINES):
+        for line in self._first_lines(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
 
     def new_lines(self) -> Iterator[StyledLine]:

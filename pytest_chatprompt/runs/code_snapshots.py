@@ -146,6 +146,8 @@ def command_for(item: pytest.Item, *further: str) -> str:
 def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
     """Make the assertion of a test; an eval item whose project does not override syrupy's `snapshot` has none."""
     # What only runs, and not what collects, needs.
+    from syrupy.assertion import SnapshotAssertion  # noqa: PLC0415
+
     from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot  # noqa: PLC0415
     from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
@@ -154,12 +156,15 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     # Invalid ones are an error of the set-up.
     parsed = Masks.from_mapping(masks)
     shared = SharedByRun.of(item.config)
-    if snapshot is None:
+    if snapshot is None and isinstance(item, EvalItem):
         # For each folder the first one: syrupy looks for unused snapshots of others where each is made.
         folder = item.snapshot_folder.parent
         if folder not in shared.snapshots:
             shared.snapshots[folder] = request.getfixturevalue("snapshot")
         snapshot = shared.snapshots[folder]
+    if not isinstance(snapshot, SnapshotAssertion):
+        problem = f"eval_snapshot needs syrupy's fixture snapshot; another one, which gives {type(snapshot).__name__}, "
+        pytest.fail(f"{problem}hides it: rename that, or switch its plugin off", pytrace=False)
     if isinstance(item, EvalItem):
         noted = notes_of(item).differing
         return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))

@@ -26,7 +26,8 @@ class RevisionError(SnapshotFileError):
 class Revision:
     """A revision that is open for reading; `open` makes one.
 
-    Its `git cat-file --batch` runs until `close`: during a test no other program may be started.
+    Its `git cat-file --batch` runs until `close`: during a test no other program may be started. In a partial clone git
+    itself fetches what is missing.
     """
 
     def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:

@@ -454,3 +454,21 @@ def {name}():
     result = run("-s", "--tb=no")
     result.assert_outcomes(errors=2)
     assert outputs(result) == ["set up"]
+
+
+@pytest.mark.parametrize(("value", "kind"), [("{}", "dict"), ("None", "NoneType")])
+def test_a_fixture_snapshot_that_is_not_syrupys_is_named(run: Run, value: str, kind: str) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": f"import pytest\n\n@pytest.fixture\ndef snapshot():\n    return {value}\n",
+            "test_it.py": "def test_own(eval_snapshot):\n    assert {} == eval_snapshot\n",
+        }
+    )
+    result = run()
+    result.assert_outcomes(errors=2)
+    text = (
+        f"*eval_snapshot needs syrupy's fixture snapshot; another one, which gives {kind}, hides it: rename that, or "
+        "switch its plugin off"
+    )
+    result.stdout.fnmatch_lines([text, text])

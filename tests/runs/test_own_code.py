@@ -655,6 +655,27 @@ def mine_provider():
     result.stdout.no_fnmatch_line("*169.254.169.254*")
 
 
+def test_an_error_that_cannot_say_what_it_is_fails_its_test_alone(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+class Broken(Exception):
+    def __str__(self):
+        return self.missing
+
+def test_fails(eval_api):
+    raise Broken
+
+def test_passes(eval_api):
+    pass
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_fails - test_it.Broken: <exception str() failed>"])
+
+
 @pytest.mark.parametrize("real", [KEY, None], ids=["set", "not set"])
 def test_a_monkeypatch_that_ends_later_leaves_no_placeholder_behind(
     own: Run, monkeypatch: pytest.MonkeyPatch, real: str | None
