@@ -128,8 +128,7 @@ class CaseAnswers:
 
     Attributes:
         seconds: how long the slowest request took so far.
-        seen: what was seen of the requests for each answer, also if it did not come; `None` for those of built-in
-            providers that nobody records.
+        seen: what is recorded of the requests for each answer, or seen of them if it did not come; `None` for nothing.
     """
 
     case: LiveCase
@@ -172,6 +171,8 @@ class CaseAnswers:
             sent, is_replayed = send_or_replay(place, self.router, provider, shown, seen, self.api)
         if self.router is not None:
             case.check_sent(sent, number)
+        # Replies that nobody records would wait with the answer.
+        self.seen[number] = recording
         self.seconds = max(self.seconds, time.monotonic() - started_at)
         if isinstance(self.jobs, RequestPool):
             # In its test a fixture of the project may put another answer in its place.

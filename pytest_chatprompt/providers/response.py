@@ -151,7 +151,8 @@ def _find_counts(data: Any, found: dict[str, int]) -> None:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    # Above that, not all JSON readers tell numbers apart, and a price of them may be infinite.
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 class ProviderResponse(BaseModel):

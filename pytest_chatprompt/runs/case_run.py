@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, DEFAULT_REPEAT, case_in_test
 from pytest_chatprompt.cases.origin import find_running_test
-from pytest_chatprompt.errors import CaptureError, EvalFileError, EvalFileWarning, SnapshotError
+from pytest_chatprompt.errors import CaptureError, CheckError, EvalFileError, EvalFileWarning, SnapshotError
 from pytest_chatprompt.options import Options, options_key
 from pytest_chatprompt.prompt.attachments import read_attachments
 from pytest_chatprompt.prompt.conversion import sent_files
@@ -216,6 +217,10 @@ class CaseRun:
 
     def grade_request(self) -> None:
         """Grade the checks that look at what is sent. A request that fails one is not sent: that would cost money."""
+        if self.options.live or self.options.replay:
+            hooks = self.item.ihook.pytest_chatprompt_response.get_hookimpls()
+            if any(inspect.iscoroutinefunction(hook.function) for hook in hooks):
+                raise CheckError("the hook pytest_chatprompt_response must not be async: nothing awaits its asserts")
         if self.checks is None or self.other is not None:
             return
         self.checks.grade_request(self.exchange, self.files)

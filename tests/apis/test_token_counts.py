@@ -108,7 +108,7 @@ def test_what_an_api_does_not_say_is_unknown(
 @pytest.mark.parametrize(
     ("provider", "reply", "counts"), [row.values[:3] for row in ROWS], ids=[row.id for row in ROWS]
 )
-@pytest.mark.parametrize("odd", [-1, 2.5, "many"])
+@pytest.mark.parametrize("odd", [-1, 2.5, "many", 2**53], ids=str)
 def test_what_is_no_count_is_unknown_and_the_answer_is_read(
     provider: ChatProvider, reply: Callable[[Any], Any], counts: dict[str, Any], odd: Any
 ) -> None:
@@ -122,6 +122,8 @@ def test_what_is_no_count_is_unknown_and_the_answer_is_read(
         ({"details": {"input_tokens": 3}}, 3),
         ({"input_tokens": 0}, 0),
         ({"input_tokens": -1}, None),
+        ({"input_tokens": 2**53 - 1}, 2**53 - 1),
+        ({"input_tokens": 2**53}, None),
         ({"input_tokens": True}, None),
         ({"input_tokens": 1.5}, None),
         ({"input_tokens": "3"}, None),

@@ -100,6 +100,20 @@ def pytest_chatprompt_response(response):
     live_project(2, conftest=check)("--chatprompt-live").assert_outcomes(passed=2)
 
 
+def test_an_async_hook_is_refused_before_anything_is_sent(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(
+        2, conftest="async def pytest_chatprompt_response(response):\n    assert response.text == 'other'\n"
+    )
+    result = run("--chatprompt-live")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml:3:5: case 'c0': the hook pytest_chatprompt_response must not be async: nothing awaits its asserts"
+        ]
+    )
+    assert server.requests == []
+
+
 def test_the_hook_of_a_folder_gets_only_the_cases_of_that_folder(live_project: MakeLiveProject) -> None:
     run = live_project(1, **{"sub/conftest.py": HOOK, "sub/b.eval.yaml": eval_file(["s0"])})
     run("--chatprompt-live").assert_outcomes(passed=1, failed=1)

@@ -54,3 +54,10 @@ def test_the_cost_of_each_failed_answer_of_a_repeated_case_is_unknown(
     result = run("--chatprompt-live", "--chatprompt-concurrency=1")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["openai        2  10 + 3 unknown  3 + 3 unknown *  $0.00014 + 3 unknown"])
+
+
+def test_an_absurd_count_of_tokens_ends_no_run(live_project: MakeLiveProject, server: Server) -> None:
+    server.reply_with(CHAT_REPLY | {"usage": {"prompt_tokens": 10**400, "completion_tokens": 3}})
+    result = live_project(1)("--chatprompt-live", "--chatprompt-report=r.json")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["openai        1       unknown              3 *"])

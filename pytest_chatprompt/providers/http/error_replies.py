@@ -182,7 +182,7 @@ def error_from_reply(reply: httpx.Response, context: ErrorContext) -> APIStatusE
     head = " ".join(filter(None, (context.vendor, "answered", str(reply.status_code), redact(reply.reason_phrase))))
     filtered = f" Filtered: {redact(', '.join(body.filtered))}." if body.filtered else ""
     retry_after_seconds = _retry_after_seconds(reply.headers, body)
-    retry_after = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
+    retry_after = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.6g} s"
     details = ", ".join(filter(None, (code, request_id and f"request {request_id}", retry_after)))
     # Without what may be a secret: user, query and fragment.
     location = re.sub(r"(?<=//)[^/?#]*@|[?#].*", "", reply.headers.get("location", "somewhere else"))

@@ -434,9 +434,9 @@ def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
         pytest.param(
             429,
             openai("Slow down.", "requests", "rate_limit_exceeded"),
-            {"retry_after": "300", "x_request_id": "req_1"},
+            {"retry_after": "86400", "x_request_id": "req_1"},
             RateLimitError,
-            f"429 Too Many Requests: Slow down.\n{WAIT}\n(rate_limit_exceeded, request req_1, retry after 300 s)",
+            f"429 Too Many Requests: Slow down.\n{WAIT}\n(rate_limit_exceeded, request req_1, retry after 86400 s)",
             id="a long wait",
         ),
         pytest.param(
