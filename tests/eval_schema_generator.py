@@ -116,7 +116,11 @@ _CHOICE_OF_SEVERAL: Final = {
 # By model: the rules for several keys at once.
 _RULES: Final[Mapping[type[BaseModel], Schema]] = {
     TextPart: {"oneOf": [{"required": ["value"]}, {"required": ["file"]}]},
-    RawPart: {"additionalProperties": {"type": "object"}, "minProperties": 2},
+    RawPart: {
+        "required": ["type"],
+        "additionalProperties": {"type": "object"},
+        "not": {"anyOf": [{"required": ["value"]}, {"propertyNames": {"pattern": "^(type$|x-)"}}]},
+    },
     OtherTool: {"allOf": [_where_type("custom", _NAMED)]},
     EvalMessage: {
         "allOf": [

@@ -278,8 +278,18 @@ choices: st.SearchStrategy[Any] = (
     | (several | st.just("a")).map(lambda keys: {"type": "allowed_tools", "allowed_tools": keys})
     | st.sampled_from(["auto", "none", "required", "any", None, 3, []])
 )
+raw_parts = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.just("raw"),
+        "anthropic": st.sampled_from([{}, {"type": "a"}, "a"]),
+        "value": st.just({}),
+        "x-mine": st.just(1),
+    },
+)
 tools = st.lists(
-    st.fixed_dictionaries(
+    raw_parts
+    | st.fixed_dictionaries(
         {},
         optional={
             "type": st.sampled_from(["function", "custom", "web_search", "", 3]),
@@ -296,13 +306,14 @@ tools = st.lists(
 messages = st.fixed_dictionaries(
     {"role": st.sampled_from(["system", "user", "assistant", "tool"])},
     optional={
-        "content": st.sampled_from(["a", "", None, 3, [], [{"type": "text", "value": ""}], [{"value": ""}]]),
+        "content": st.sampled_from(["a", "", None, 3, [], [{"type": "text", "value": ""}], [{"value": ""}]])
+        | st.lists(raw_parts, max_size=1),
         "tool_calls": st.sampled_from([[], [{"id": "a", "function": {"name": "a", "arguments": ""}}], [{}]]),
         "tool_call_id": st.sampled_from(["a", "", None]),
     },
 )
 KEYS: dict[str, st.SearchStrategy[Any]] = {
-    "input_messages": st.lists(messages, max_size=2),
+    "input_messages": st.lists(messages | raw_parts, max_size=2),
     "metadata": st.dictionaries(st.sampled_from(["systemPrompt", "a"]), st.sampled_from(["a", 3])),
     "parametrize": st.lists(st.dictionaries(st.sampled_from(["id", "a"]), st.sampled_from(["a", 3]))),
     "provider": st.sampled_from([None, "", "a", ["a"], [], ["a", "a"], ["a", "b"], [3], 3]),
