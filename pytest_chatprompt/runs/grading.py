@@ -155,9 +155,9 @@ class Grading:
         failed = [outcomes for outcomes in map(self._sent_in_vain, self._errors) if outcomes]
         requests = sum(live.requests for live in sent) + sum(map(len, failed))
         if requests:
-            is_said = requests == len(sent) + len(failed)
-            outcomes = *(live.response for live in sent), *itertools.chain(*failed)
-            add_usage(item, self.sent_through, *outcomes, requests=0 if is_said else requests)
+            is_one_each = requests == len(sent) + len(failed)
+            outcomes = [*(live.response for live in sent), *itertools.chain(*failed)]
+            add_usage(item, self.sent_through, *outcomes, requests=0 if is_one_each else requests)
         asked = [number for number, error in self._errors.items() if not isinstance(error, _UNSENT)]
         recordings = [seen for seen in map(self.sent.seen.get, (*self.answers, *asked)) if seen]
         if recordings and (case.place.mode.replays or case.place.mode.records):
