@@ -42,7 +42,7 @@ after the test that started it, and whose requests are no longer captured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_chatprompt.wording import about_message, visible
 
@@ -253,6 +253,10 @@ class MCPServerError(ChatPromptError):
 
 class ReplayError(ChatPromptError):
     """Nothing is recorded for a request, or the recording is unreadable."""
+
+
+# Errors in place of a request: nothing was sent.
+NOT_SENT: Final = (BudgetError, MissingSettingError, PayloadError, ReplayError)
 
 
 class CheckFailedError(ChatPromptError):

@@ -127,13 +127,14 @@ def describe_missing_variable(error: BaseException | None) -> str:
 
 
 def _missing_variables(error: BaseException) -> tuple[str, ...]:
-    # Not `str(error)`, which may fail itself.
-    text = "".join(format_exception_only(error))
     if isinstance(error, AssertionError | ChatPromptError):
         # What they name is not what somebody lacks; an error of this package may follow one that is.
         return ()
+    # `str(error)` may fail.
+    text = "".join(format_exception_only(error))
     # The key of any mapping; only names of credentials are worth a line.
-    named = [str(each) for each in error.args] if isinstance(error, KeyError) else _VARIABLE.findall(text)
+    is_key = isinstance(error, KeyError)
+    named = [each for each in error.args if isinstance(each, str)] if is_key else _VARIABLE.findall(text)
     for name in named:
         is_known = name in _CREDENTIALS or name in _VALUES or name == "OPENAI_API_VERSION"
         if (is_known or (is_secret_name(name) and _VARIABLE.fullmatch(name))) and not os.environ.get(name):

@@ -104,7 +104,7 @@ def cli_command(template: str, files_format: str) -> tuple[str | tuple[str, ...]
                 f"writes a file as {files_format!r}, but here it must have {{path}}, and {{FILES}} must stand alone"
             )
     file = tuple(word.replace("{path}", "{files}") for word in file_words)
-    values = {name: f"{{{name.lower()}}}" for name in _PLACEHOLDERS}
+    values = {name: "{" + name.lower() + "}" for name in _PLACEHOLDERS}
     values |= {"ATTEMPT": "0", "FILES": file[0] if file else ""}
 
     def filled(word: str) -> str:

@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import CallingThread, RequestFuture, RequestPool, result_of
-from pytest_chatprompt.live.send_or_replay import see_requests, send_or_replay
+from pytest_chatprompt.live.send_or_replay import send_or_replay, unsaved_recording
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -128,7 +128,8 @@ class CaseAnswers:
 
     Attributes:
         seconds: how long the slowest request took so far.
-        seen: what is recorded of the requests for each answer, or seen of them if it did not come; `None` for nothing.
+        seen: the recordings of the requests for each answer, also for one that did not come; `None` where a built-in
+            provider sends and the run neither replays nor records.
     """
 
     case: LiveCase
@@ -167,7 +168,7 @@ class CaseAnswers:
         with use_context(current_context()._replace(variables=case.variables)):
             provider, shown = case.version_of(number)
             recording = place.open(getattr(provider, "base_url", None))
-            seen = self.seen[number] = recording or see_requests(shown)
+            seen = self.seen[number] = recording or unsaved_recording(shown)
             sent, is_replayed = send_or_replay(place, self.router, provider, shown, seen, self.api)
         if self.router is not None:
             case.check_sent(sent, number)

@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import (
-    BudgetError,
+    NOT_SENT,
     ChatPromptError,
     CheckError,
     PayloadError,
@@ -96,7 +96,7 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     except CheckError as error:
         vote = JudgeVote(None, error=str(error))
     except ChatPromptError as error:
-        failure = error if isinstance(error, ProviderError) and not isinstance(error, BudgetError) else None
+        failure = error if isinstance(error, ProviderError) and not isinstance(error, NOT_SENT) else None
         vote = JudgeVote(None, error=f"the judge gave no verdict: {error}", failure=failure)
     except Exception as error:
         vote = JudgeVote(None, error=f"the judge crashed with {describe_crash(error)}")

@@ -26,12 +26,13 @@ class SentExchange(NamedTuple):
     is_replayed: bool
 
 
-def see_requests(shown: Exchange) -> OpenRecording | None:
-    """What sees the requests of a provider of one's own, and what models reply; `None` for a built-in one."""
+def unsaved_recording(shown: Exchange) -> OpenRecording | None:
+    """A recording that only counts what a provider of your own sends; `None` for a built-in provider."""
     if shown.prepared is not None:
         return None
-    from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415 - most prepare theirs
 
+    # A first request that is sent alone is seen whatever API it is for: its answer is looked for.
     return OpenRecording(sends=True, is_kept=shown.in_place_of is not None)
 
 

@@ -140,6 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         """What is asked for below the address of the page; `None` if not the page itself asks."""
         own = self.server.path
         is_known = secrets.compare_digest(self.path[: len(own)].encode(), own.encode())
+        # A request of HTTP/0.9 has a plain dict of headers on Python 3.14.
         hosts = [value for name, value in self.headers.items() if name.lower() == "host"]
         is_here = hosts == [self.server.host] and self.headers.get("Origin") == origin
         is_page = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")

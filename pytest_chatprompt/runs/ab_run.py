@@ -19,7 +19,14 @@ from pytest_chatprompt.capture.offline import PLACEHOLDER
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import DEFAULT_AB_REPEAT, EvalCase
-from pytest_chatprompt.errors import APIConnectionError, BudgetError, ChatPromptError, CheckError, PayloadError
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    PayloadError,
+    SnapshotError,
+)
 from pytest_chatprompt.grading.rates import Pairs
 from pytest_chatprompt.live.answers import LiveCase, LiveResponse, Version
 from pytest_chatprompt.options import options_key
@@ -41,7 +48,7 @@ from pytest_chatprompt.runs.run_state import SharedByRun
 from pytest_chatprompt.runs.usage_summary import OWN_CODE
 from pytest_chatprompt.snapshots.changes import read_data, requests_in
 from pytest_chatprompt.snapshots.diff import Comparison
-from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.old_request import NotComparableError, request_part, restored_exchange
@@ -104,7 +111,12 @@ def _restored(  # noqa: PLR0913, PLR0917 - what is known of a test
 ) -> Exchange:
     """What a test sent at the revision, by its snapshot there; `sent` is what that would show now."""
     revision: Any = SharedByRun.of(item.config).revision
-    name, stored = revision.name, revision.read(path)
+    name = revision.name
+    try:
+        stored = revision.read(path)
+    except SnapshotFileError as error:
+        shown = shown_snapshot(path, item.config.rootpath, name)
+        raise SnapshotError(f"the snapshot {shown} {error}; {error.advice}") from None
     if stored is None:
         renamed_from = find_old_name(item, sent) if isinstance(item, EvalItem) else None
         if renamed_from is not None:

@@ -163,8 +163,12 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
             shared.snapshots[folder] = request.getfixturevalue("snapshot")
         snapshot = shared.snapshots[folder]
     if not isinstance(snapshot, SnapshotAssertion):
-        problem = f"eval_snapshot needs syrupy's fixture snapshot; another one, which gives {type(snapshot).__name__}, "
-        pytest.fail(f"{problem}hides it: rename that, or switch its plugin off", pytrace=False)
+        kind = type(snapshot).__name__
+        pytest.fail(
+            "eval_snapshot needs syrupy's fixture snapshot; "
+            f"another one, which gives {kind}, hides it: rename that, or switch its plugin off",
+            pytrace=False,
+        )
     if isinstance(item, EvalItem):
         noted = notes_of(item).differing
         return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.errors import BudgetError, ChatPromptError, ProviderError, ReplayError, RequestCancelledError
+from pytest_chatprompt.errors import NOT_SENT, ChatPromptError, ProviderError, RequestCancelledError
 from pytest_chatprompt.runs.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, notes_of
 from pytest_chatprompt.runs.recordings import find_unusable, record_answers
 from pytest_chatprompt.runs.usage_summary import add_judge_usage, add_replayed, add_usage
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # pytest shows no frame of this module.
 __tracebackhide__ = True
-# Errors of requests that this run broke off, or did not send.
-_UNSENT: Final = (BudgetError, ReplayError, RequestCancelledError)
+# Errors of requests that this run did not send, or broke off.
+_UNSENT: Final = (*NOT_SENT, RequestCancelledError)
 
 
 @dataclass(eq=False)
@@ -155,9 +155,9 @@ class Grading:
         failed = [outcomes for outcomes in map(self._sent_in_vain, self._errors) if outcomes]
         requests = sum(live.requests for live in sent) + sum(map(len, failed))
         if requests:
-            is_said = requests == len(sent) + len(failed)
-            outcomes = *(live.response for live in sent), *itertools.chain(*failed)
-            add_usage(item, self.sent_through, *outcomes, requests=0 if is_said else requests)
+            is_one_each = requests == len(sent) + len(failed)
+            outcomes = [*(live.response for live in sent), *itertools.chain(*failed)]
+            add_usage(item, self.sent_through, *outcomes, requests=0 if is_one_each else requests)
         asked = [number for number, error in self._errors.items() if not isinstance(error, _UNSENT)]
         recordings = [seen for seen in map(self.sent.seen.get, (*self.answers, *asked)) if seen]
         if recordings and (case.place.mode.replays or case.place.mode.records):

@@ -27,8 +27,9 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import NOT_SENT
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase
-from pytest_chatprompt.live.pool import CallingThread, RequestPool
+from pytest_chatprompt.live.pool import CallingThread, RequestFuture, RequestPool
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.reports.terminal import write_line
@@ -313,7 +314,7 @@ class LiveRun:
         held = [each.answers for each in self._held if each.answers is not None]
         futures = [future for answers in held for future in answers.futures()]
         wait(futures, _LAST_REPLIES_SECONDS)
-        sent = sum(not future.cancelled() for future in futures)
+        sent = sum(map(_was_sent, futures))
         recorded = sum(record_answers(answers, self._router.redactor) for answers in held)
         for start, number, noun in (("Not counted:", sent, "request"), ("Recorded", recorded, "more answer")):
             cases = "a case" if number == 1 else "cases"
@@ -330,6 +331,14 @@ class LiveRun:
         """Send nothing more, and break off the requests in flight."""
         self.pool.cancel()
         self._cancellation.cancel()
+
+
+def _was_sent(future: RequestFuture[Any]) -> bool:
+    """Whether a request for an answer or a vote was sent; one that has not ended was."""
+    if future.cancelled() or not future.done():
+        return not future.cancelled()
+    error = future.exception()
+    return not future.result().is_replayed if error is None else not isinstance(error, NOT_SENT)
 
 
 def answers_in_test(config: pytest.Config, case: LiveCase, api: EvalAPI) -> CaseAnswers:

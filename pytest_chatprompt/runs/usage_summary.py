@@ -225,7 +225,7 @@ class UsageSummary:
 def _row(provider: str, cases: list[Mapping[str, Any]]) -> dict[str, str]:
     """What the cases of a provider used, by the heads of the table."""
     latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
-    # A case of which no cost is known has none, however many answers it has.
+    # A case has no list of costs if none is known; each of its answers counts as one of unknown cost.
     costs = [{_COST: [None] * len(_values([case], "input_tokens")), **case} for case in cases]
     return {
         "provider": provider,

@@ -74,10 +74,10 @@ _MOST_PAIRS: Final = 4_000_000_000
 def _kept_lines(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
     """The numbers of the lines that stay, on both sides.
 
-    Between the first and the last change of huge texts none stays, as there is no room to compare them.
+    Of huge texts none stays between the first and the last change: comparing them would take too much memory.
     """
-    start = common_start(before, after)
-    old, new, end = before[start:], after[start:], 0
+    start, end = common_start(before, after), 0
+    old, new = before[start:], after[start:]
     if len(old) * len(new) > _MOST_PAIRS:
         end = common_start(old[::-1], new[::-1])
         old, new = old[: len(old) - end], new[: len(new) - end]

@@ -77,7 +77,7 @@ class Revision:
         listing = _run(["ls-tree", "-r", "-l", "-z", "--full-tree", self._commit], self._top, GIT_NO_LAZY_FETCH="1")
         listed = _text(listing.stdout)
         entries = (entry.partition("\t")[0].split() for entry in filter(None, listed.split("\0")))
-        # A submodule has no size, nor has what is not fetched.
+        # A submodule has no size, nor has a file that is not fetched.
         return grouped((int(size), name) for _, _, name, size in entries if size.isdecimal())
 
     def yaml_files(self, folder: Path) -> list[Path]:

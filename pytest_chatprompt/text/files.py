@@ -64,7 +64,7 @@ def read_bytes(path: Path, root: Path, max_bytes: int = MAX_BYTES) -> bytes:
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
     """Read a file that must be a regular one, without waiting and within bounds."""
     try:
-        # Not `open`, which tests replace by what their code is to read.
+        # Not `open`: tests replace it, as with `mock_open`.
         with FileIO(path, opener=lambda name, flags: os.open(name, flags | _WITHOUT_WAITING)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

@@ -87,16 +87,18 @@ def test_a_partial_clone_fetches_the_snapshots_that_it_lacks(run: Run, git: Git,
     git("clone", "--quiet", "--filter=blob:none", origin.as_uri(), str(tmp_path / "clone"))
     shutil.move(tmp_path / "clone/.git", run.path / ".git")
     origin.rename(tmp_path / "gone")
+    unread = (
+        f"a.eval.yaml:*: case 'hello': the snapshot HEAD~1:{FOLDER}hello[[]openai[]].yaml cannot be read from HEAD~1, "
+        "as git ended and said why on stderr; run where git reaches the remote, or in a clone without --filter"
+    )
     result = run.apart("--chatprompt-against=HEAD~1")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            f"*the snapshot HEAD~1:{FOLDER}hello[[]openai[]].yaml cannot be read from HEAD~1, as git ended and said why "
-            "on stderr; run where git reaches the remote, or in a clone without --filter"
-        ]
-    )
-    # Where the streams of the process are one.
+    result.stdout.fnmatch_lines([unread])
+    # The process writes both streams into one.
     result.stdout.fnmatch_lines(["fatal: could not fetch * from promisor remote"])
+    result = run("--chatprompt-live", "--chatprompt-ab=HEAD~1")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([unread])
     (tmp_path / "gone").rename(origin)
     result = run("--chatprompt-against=HEAD~1")
     result.assert_outcomes(failed=1)

@@ -879,6 +879,17 @@ def test_each_vote_of_the_judge_counts_also_one_that_failed(judged_project: Run,
     )
 
 
+def test_a_judge_without_a_key_has_no_row_in_the_summary(judged_project: Run, server: Server) -> None:
+    conftest = (judged_project.path / "conftest.py").read_text(encoding="utf-8")
+    judged_project.write({"conftest.py": conftest.replace('api_key="sk-judge-0123456789"', "api_key=None")})
+    server.reply = chat("Hello Ada!")
+    result = judged_project("--chatprompt-live")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*llm-rubric: the judge gave no verdict: no key for OpenAI: *"])
+    result.stdout.no_fnmatch_line("(judge) *")
+    assert len(server.requests) == 1
+
+
 def test_a_finding_about_the_judges_request_is_a_warning_and_the_case_is_sent_in_its_turn(
     judged_project: Run, server: Server
 ) -> None:

@@ -104,6 +104,8 @@ def test_the_error_about_a_missing_key_names_its_variable(
         ]
     )
     assert server.requests == []
+    # Nor does the table of what was sent have a row for it.
+    result.stdout.no_fnmatch_line("openai *")
 
 
 @pytest.mark.parametrize(

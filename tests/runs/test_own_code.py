@@ -663,8 +663,13 @@ class Broken(Exception):
     def __str__(self):
         return self.missing
 
+    __repr__ = __str__
+
 def test_fails(eval_api):
     raise Broken
+
+def test_lacks_a_key(eval_api):
+    raise KeyError(Broken())
 
 def test_passes(eval_api):
     pass
@@ -672,7 +677,7 @@ def test_passes(eval_api):
         }
     )
     result = own()
-    result.assert_outcomes(failed=1, passed=1)
+    result.assert_outcomes(failed=2, passed=1)
     result.stdout.fnmatch_lines(["FAILED test_it.py::test_fails - test_it.Broken: <exception str() failed>"])
 
 

@@ -272,6 +272,15 @@ def test_without_record_nothing_is_written_at_an_early_end(live_project: MakeLiv
     result.stdout.fnmatch_lines(["openai        1 *", "Not counted: 1 request, for a case that did not run."])
 
 
+def test_what_was_replayed_at_an_early_end_was_not_sent(live_project: MakeLiveProject) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.write({"conftest.py": (run.path / "conftest.py").read_text() + FAIL_WHEN_TWO_ARE_ANSWERED})
+    result = run("--chatprompt-live", "--chatprompt-replay", "-x")
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("Not counted: *")
+
+
 # --- pytest-timeout
 
 

@@ -63,7 +63,7 @@ class Patching(importlib.abc.MetaPathFinder):
             if self._users > 1:
                 return
             self._remove()
-            # Not the first: pyfakefs takes away whichever that is when its own is to go.
+            # Not the first: to remove its own finder, pyfakefs removes whichever is the first.
             sys.meta_path.insert(1, self)
             for name in self._seams:
                 self._patch(name, sys.modules.get(name))
