@@ -40,7 +40,7 @@ class OpenAIEmbeddings(OpenAIErrors):
             # Mistral has the second name.
             wanted = model_request.body.get("dimensions", model_request.body.get("output_dimension"))
             is_possible = isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS
-            length = wanted if is_possible else _DIMENSIONS.get(model_request.model, 1536)
+            length = int(wanted) if is_possible else _DIMENSIONS.get(model_request.model, 1536)
             vectors = [_vector(text, length) for text in _texts(model_request.body.get("input"))]
         in_base64 = model_request.body.get("encoding_format") == "base64"
         tokens = ((reply.usage if reply is not None else None) or {}).get("input_tokens", 0)

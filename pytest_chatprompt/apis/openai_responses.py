@@ -302,9 +302,9 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
     # Calls and thoughts are items of their own; they belong to the turn of the assistant that they follow.
     is_open = False
     for item in as_items(items):
-        kind = as_mapping(item).get("type")
+        kind = as_text(as_mapping(item).get("type"))
         joins = False
-        if not isinstance(item, Mapping) or kind in (None, "message"):
+        if not isinstance(item, Mapping) or kind in ("", "message"):
             turn = ConversationTurn(*role_and_parts(item, read_chat_part, default=role))
             only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
             joins = only_thoughts and turn.role == "assistant"
@@ -321,7 +321,7 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             joins = is_open
         else:
             # Calls of OpenAI's own tools, and their results.
-            teller = "tool" if str(kind).endswith("_output") else "assistant"
+            teller = "tool" if kind.endswith("_output") else "assistant"
             turn = ConversationTurn(teller, (UnreadPart(json_text(item)),))
         if joins:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))

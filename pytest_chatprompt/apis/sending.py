@@ -16,6 +16,7 @@ from pytest_chatprompt.providers.context import Cancellation, Settle, current_co
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
 from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, load_json
+from pytest_chatprompt.text.json_data import OTHER_SHAPE
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
 _BYTES_PER_TOKEN: Final = 4
@@ -94,7 +95,7 @@ def read_http_reply(
         data = load_json(reply.content)
         problem = "in an unexpected shape"
         return read_body(data)
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except OTHER_SHAPE as error:
         context = error_context()
         shown = context.redact(reply.content.decode(errors="replace")) or "(an empty body)"
         raise UnreadableReplyError(

@@ -31,7 +31,14 @@ from pytest_chatprompt.prompt.request import ProviderRequest, settings_of
 from pytest_chatprompt.providers.http.client import model_headers
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.text.files import NamedFileError, TextFileError, read_text
-from pytest_chatprompt.text.json_data import deep_merge, describe_data, require_json_mapping, thaw, value_at
+from pytest_chatprompt.text.json_data import (
+    OTHER_SHAPE,
+    deep_merge,
+    describe_data,
+    require_json_mapping,
+    thaw,
+    value_at,
+)
 from pytest_chatprompt.text.media_types import described_size
 from pytest_chatprompt.wording import cut, shown_path
 
@@ -224,7 +231,7 @@ def _read(provider_name: str, body: dict[str, Any]) -> CapturedRequest:
     )
     try:
         written, _ = _fitting(lambda each: with_settings(writer, each)._build_body(each)[0], request, request.settings)
-    except PayloadError as error:
+    except (PayloadError, *OTHER_SHAPE) as error:
         return CapturedRequest(body, writer, request, (f"what is lost is not known: {error}",), (math.inf,))
     lost = _lost(body, written)
     rank = len(lost), len(written.keys() - body.keys() - {"model"}), written[prompt_key] != body.get(prompt_key)

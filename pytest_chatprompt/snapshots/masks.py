@@ -33,7 +33,7 @@ _STARTS: Final = (*_PREFIXES, *_MP3_PREFIXES, "data:", "Data:", "DATA:")
 _TYPE_KEYS: Final = ("media_type", "mimeType", "mime_type")
 _TYPE_PREFIXES: Final = ("image/", "audio/", "video/", "application/pdf")
 # The values of OpenAI's key `format`, which stands beside audio alone.
-_AUDIO_FORMATS: Final = frozenset({"wav", "mp3", "flac", "aac", "opus", "pcm16"})
+_AUDIO_FORMATS: Final = ("wav", "mp3", "flac", "aac", "opus", "pcm16")
 # The keys of Bedrock's blocks: under each a mapping with the format, and with the bytes in `source`. A text stays.
 _BLOCK_KEYS: Final = frozenset({"image", "document", "audio", "video"})
 _TEXT_FORMATS: Final = frozenset({"csv", "html", "txt", "md"})

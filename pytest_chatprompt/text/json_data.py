@@ -15,6 +15,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pytest_chatprompt.errors import Location
 from pytest_chatprompt.text.files import LONG_TEXT
 
+# What code raises that reads JSON data of another shape than it knows.
+OTHER_SHAPE: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
 
 class FrozenDict(dict[str, Any]):
     """A read-only dict; `freeze` makes one, and freezes the values too."""
