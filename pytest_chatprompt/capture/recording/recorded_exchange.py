@@ -124,7 +124,7 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
     """The content that a recording keeps: one of the keys `body`, `events`, `text` and `base64`."""
     media_type = _media_type(content_type)
-    if body and sum(map(body.count, _PART_MARKS)) <= _MAX_PARTS:
+    if body and not body.isspace() and sum(map(body.count, _PART_MARKS)) <= _MAX_PARTS:
         # It may not be what the API says that it is.
         with suppress(ValueError, RecursionError):
             if media_type in _FORMATS:

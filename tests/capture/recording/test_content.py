@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from pytest_chatprompt import ReplayError
 from pytest_chatprompt.apis.model_api import aws_event
@@ -99,6 +99,7 @@ TYPES = st.sampled_from(
 @given(
     st.binary() | st.text().map(str.encode) | st.from_type(float).map(lambda number: json.dumps(number).encode()), TYPES
 )
+@example(b"\t", "application/x-ndjson")
 def test_what_is_written_means_the_same(body: bytes, content_type: str) -> None:
     content = read_content(body, content_type)
     written = b"".join(write_content(content, content_type))
