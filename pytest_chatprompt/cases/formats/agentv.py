@@ -210,6 +210,9 @@ class _Suite:
                 unread.append(each)
                 continue
             self.file.known_entries(each, what, ("type", "negate", *_RUBRICS), _SILENT, fields)
+            for item in items_of(_first(fields, _RUBRICS)) if found[0][0] == "llm_rubric" else ():
+                if isinstance(item.value, dict):
+                    self.file.known_entries(item, "a rubric", ("outcome",), _SILENT, item.value)
             for name, value in found:
                 check = {"type": f"not_{name}" if is_negated else name} | ({} if value is None else {"value": value})
                 yield make_node(check, each)

@@ -190,6 +190,10 @@ targets: [{name: a, hooks: {}}, {id: b}]
 tests:
   - {id: a, input: hi, depends_on: [b], tags: [x], assertions: [{type: contains, value: a, weight: 2, name: n}]}
   - {id: b, input: hi, depends_on: [a], metadata: {systemPrompt: x}}
+assertions:
+  - type: rubrics
+    criteria: [{id: r, outcome: Is short, weight: 2, required: true}, Is kind,
+      {outcome: Is good, score_ranges: {0: bad, 5: good}}]
 """
     assert warnings(project, text) == [
         "a.yaml:2:1: 'workspace' of the file has no effect here",
@@ -197,6 +201,8 @@ tests:
         "a.yaml:4:21: 'hooks' of a provider has no effect here",
         "a.yaml:6:24: 'depends_on' of a test has no effect here",
         "a.yaml:6:92: 'weight' of the assertion 'contains' has no effect here",
+        "a.yaml:10:43: 'weight' of a rubric has no effect here",
+        "a.yaml:11:26: 'score_ranges' of a rubric has no effect here",
     ]
     first, second = load(project, text)
     assert first.render().provider == ("a", "b")
