@@ -248,9 +248,7 @@ def _why_ineffective(field: str, entry: Entry, target: str, provider: str, befor
         hint = did_you_mean(field, known) or f"set it in a fixture {target}_provider"
         return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
     if field in before:
-        return (
-            f"sets what another key sets on line {before[field].key.position.line}, which counts; leave one of them out"
-        )
+        return f"sets what another key sets on line {before[field].key.position.line}; leave one of them out"
     if field in ("api_key", "endpoint", "cwd") or not _REFERENCE.search(str(entry.node.data())):
         return ""
     return (

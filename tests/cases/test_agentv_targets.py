@@ -268,7 +268,7 @@ def test_what_a_field_does_depends_on_the_provider(project: Project, field: str,
 
 def test_a_setting_by_two_names_is_told(project: Project) -> None:
     target = read(project, "provider: openai\nmodel: gpt-x\nvariant: other")
-    text = "'variant' of the target 't' sets what another key sets on line 4, which counts; leave one of them out"
+    text = "'variant' of the target 't' sets what another key sets on line 4; leave one of them out"
     assert [str(each) for each in target.ineffective] == [f".agentv/targets.yaml:5:5: {text}"]
     assert target.settings == {"model": "gpt-x"}
 
