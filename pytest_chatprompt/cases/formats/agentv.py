@@ -15,7 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_value, items_of
+from pytest_chatprompt.cases.formats.nunjucks import as_in_javascript
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
@@ -268,7 +269,7 @@ class _Filler:
                     return self.fill(found, passes - 1)
                 self.needs_template |= self.is_new and re.search(r"{[{%#]", found.text) is not None
                 return found
-        return node
+        return make_node(core_value(node), node)
 
     @cached_property
     def scope(self) -> Node:
@@ -286,7 +287,7 @@ class _Filler:
         node = self.find(reference[1])
         if node is None:
             return reference[0]
-        data = node.data()
+        data = as_in_javascript(node.data() if isinstance(node.value, dict | tuple) else core_value(node))
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         self.count(len(text))
         return text

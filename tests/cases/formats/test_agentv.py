@@ -267,6 +267,21 @@ tests: [{id: a, vars: {x: hi}}]
 """
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [("NO", "NO"), ("on", "on"), ("True", "true"), ("010", "10"), ("1_000", "1_000"), ("1.0", "1"), ("'010'", "010")],
+)
+def test_a_value_without_quotes_is_what_yaml_1_2_reads(project: Project, written: str, sent: str) -> None:
+    (old,) = load(project, f"tests: [{{id: a, vars: {{it: {written}}}, input: '> {{{{ it }}}}'}}]")
+    (new,) = load(project, f"prompts: '> {{{{ it }}}}'\ntests: [{{id: a, vars: {{it: {written}}}}}]")
+    assert [case.render().input_messages[0].content for case in (old, new)] == [f"> {sent}"] * 2
+
+
+def test_an_input_without_quotes_may_be_a_word_of_yaml_1_1(project: Project) -> None:
+    (case,) = load(project, "tests: [{id: a, input: NO, assertions: [{type: contains, value: yes}]}]")
+    assert (case.render().input_messages[0].content, checks(case.render())) == ("NO", [("contains", "yes")])
+
+
 def test_each_prompt_is_a_case(project: Project) -> None:
     project.write("greet.json", '[{"role": "system", "content": "Greet"}, {"role": "user", "content": "{{ x }}"}]')
     project.write("long.txt", "Long {# short #}{{ x }}\r\n")
