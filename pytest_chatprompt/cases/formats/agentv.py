@@ -15,13 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_value, items_of
-from pytest_chatprompt.cases.formats.nunjucks import as_in_javascript
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_data, items_of
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, TextFileError, read_text
-from pytest_chatprompt.text.json_data import parse_json
+from pytest_chatprompt.text.json_data import as_in_javascript, parse_json
 from pytest_chatprompt.text.yaml import Entry, Node, Position, make_node, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
@@ -269,13 +268,13 @@ class _Filler:
                     return self.fill(found, passes - 1)
                 self.needs_template |= self.is_new and re.search(r"{[{%#]", found.text) is not None
                 return found
-        return make_node(core_value(node), node)
+        return make_node(core_data(node), node)
 
     @cached_property
     def scope(self) -> Node:
         """What names are looked up in."""
         names = {"vars": self.variables, **self.variables} if self.is_new else self.variables
-        return make_node(names, self.file.document)
+        return make_node(core_data(make_node(names, self.file.document)), self.file.document)
 
     def find(self, name: str) -> Node | None:
         """The value of a variable, or one in it: `person.name`."""
@@ -287,7 +286,7 @@ class _Filler:
         node = self.find(reference[1])
         if node is None:
             return reference[0]
-        data = as_in_javascript(node.data() if isinstance(node.value, dict | tuple) else core_value(node))
+        data = as_in_javascript(node.data())
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         self.count(len(text))
         return text
@@ -322,7 +321,7 @@ def _read_text(path: Path, root: Path) -> Iterator[RawRow]:
 
 def _read_document(path: Path, root: Path) -> Iterator[RawRow]:
     _, document = read_yaml_file(path, root, shown_path(path, root))
-    yield RawRow(document.position, document.data())
+    yield RawRow(document.position, core_data(document))
 
 
 def _read_tests(path: Path, root: Path) -> Iterator[RawRow]:

@@ -127,12 +127,16 @@ def items_of(node: Node | None) -> tuple[Node, ...]:
     return () if node is None or node.value is None else node.value if isinstance(node.value, tuple) else (node,)
 
 
-def core_value(node: Node) -> Any:
-    """The value of a scalar as YAML 1.2 reads it, where `NO` is a text and `010` is ten."""
+def core_data(node: Node, read_text: Callable[[Node], str] = lambda node: node.text) -> Any:
+    """The data of a node as YAML 1.2 reads it, where `NO` is a text and `010` is ten."""
+    if isinstance(node.value, dict):
+        return {key: core_data(entry.node, read_text) for key, entry in node.value.items()}
+    if isinstance(node.value, tuple):
+        return [core_data(each, read_text) for each in node.value]
     if not node.is_plain_text:
-        return node.value
+        return read_text(node) if isinstance(node.value, str) else node.value
     if node.text in _CONSTANTS:
         return _CONSTANTS[node.text]
     if _INTEGER.fullmatch(node.text):
         return int(node.text, 0 if node.text[1:2] in ("o", "x") else 10)
-    return float(node.text) if _FLOAT.fullmatch(node.text) else node.text
+    return float(node.text) if _FLOAT.fullmatch(node.text) else read_text(node)

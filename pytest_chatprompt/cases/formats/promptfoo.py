@@ -18,7 +18,7 @@ from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_value, items_of
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_data, items_of
 from pytest_chatprompt.cases.formats.nunjucks import CaseTexts, UnsupportedTemplateError, dump, fill_in, put_out, strip
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
@@ -238,14 +238,13 @@ class _Reader:
 
     def data(self, node: Node) -> Any:
         """The data of a node as YAML 1.2 reads it, with the variables of the environment."""
-        if isinstance(node.value, dict):
-            return {key: self.data(entry.node) for key, entry in node.value.items()}
-        if isinstance(node.value, tuple):
-            return [self.data(each) for each in node.value]
-        if node.is_plain_text and _DATE.fullmatch(node.text):
-            raise ProblemError(node, f"{node.text} is a date, which promptfoo loses; put it in quotes")
-        value = core_value(node)
-        return self.text(node) if isinstance(value, str) else value
+
+        def read_text(each: Node) -> str:
+            if each.is_plain_text and _DATE.fullmatch(each.text):
+                raise ProblemError(each, f"{each.text} is a date, which promptfoo loses; put it in quotes")
+            return self.text(each)
+
+        return core_data(node, read_text)
 
     def paths(self, name: str, node: Node, folder: Path | None = None) -> list[Path]:
         """The files that a name or a glob stands for in a folder, else in that of the file, at least one."""

@@ -277,6 +277,12 @@ def test_a_value_without_quotes_is_what_yaml_1_2_reads(project: Project, written
     assert [case.render().input_messages[0].content for case in (old, new)] == [f"> {sent}"] * 2
 
 
+def test_so_are_values_within_others_and_those_of_conditions(project: Project) -> None:
+    text = "prompts: '{{ a }}{% if b %}!{% endif %}'\ntests: [{id: a, vars: {a: [1.0, {c: on}, NO], b: off}}]"
+    (case,) = load(project, text)
+    assert case.render().input_messages[0].content == '[1,{"c":"on"},"NO"]!'
+
+
 def test_an_input_without_quotes_may_be_a_word_of_yaml_1_1(project: Project) -> None:
     (case,) = load(project, "tests: [{id: a, input: NO, assertions: [{type: contains, value: yes}]}]")
     assert (case.render().input_messages[0].content, checks(case.render())) == ("NO", [("contains", "yes")])
