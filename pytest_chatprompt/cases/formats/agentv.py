@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_data, items_of
 from pytest_chatprompt.cases.origin import Row
-from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
+from pytest_chatprompt.cases.rows import READERS, RawRow, read_records, read_yaml
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, TextFileError, read_text
 from pytest_chatprompt.text.json_data import as_in_javascript, parse_json
@@ -334,7 +334,8 @@ def _read_tests(path: Path, root: Path) -> Iterator[RawRow]:
         for position, values, _ in _read_document(path, root):
             yield RawRow(position, {"id": path.parent.name, **values} if isinstance(values, dict) else values)
     else:
-        yield from READERS.get(path.suffix, READERS[".yaml"])(path, root)
+        read = READERS[path.suffix] if path.suffix in (".json", ".jsonl") else partial(read_yaml, data=core_data)
+        yield from read(path, root)
 
 
 def _csv_test(columns: Mapping[str, str], number: int) -> dict[str, Any]:

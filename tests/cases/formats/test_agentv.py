@@ -283,6 +283,15 @@ def test_so_are_values_within_others_and_those_of_conditions(project: Project) -
     assert case.render().input_messages[0].content == '[1,{"c":"on"},"NO"]!'
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("more.yaml", "- {id: a, vars: {it: NO}}"), ("folder/a/case.yaml", "vars: {it: NO}")]
+)
+def test_so_are_values_in_other_files(project: Project, name: str, content: str) -> None:
+    project.write(name, content)
+    (case,) = load(project, f"name: x\nprompts: '{{{{ it }}}}'\ntests: ./{name.partition('/')[0]}")
+    assert case.render().input_messages[0].content == "NO"
+
+
 def test_an_input_without_quotes_may_be_a_word_of_yaml_1_1(project: Project) -> None:
     (case,) = load(project, "tests: [{id: a, input: NO, assertions: [{type: contains, value: yes}]}]")
     assert (case.render().input_messages[0].content, checks(case.render())) == ("NO", [("contains", "yes")])
