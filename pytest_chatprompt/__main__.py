@@ -118,10 +118,11 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     if any(path.is_dir() for path in options.shards):
         return _merge_recordings(options)
+    reports = [(str(path), read_report(path)) for path in options.shards]
     for path in options.outputs:
         if path.suffix not in FORMATS:
             raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
-    run = merge_runs([(str(path), read_report(path)) for path in options.shards])
+    run = merge_runs(reports)
     for path in options.outputs:
         if problem := write_report(path, run):
             raise MergeError(f"cannot write {path}: {problem}")

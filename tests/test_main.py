@@ -83,6 +83,13 @@ def test_merge_writes_one_report_in_each_format(folder: Path, capsys: pytest.Cap
     assert (folder / "out/all.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_a_shard_that_is_not_there_is_told_before_what_may_come_of_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["merge", "recordings", "-o", str(folder)]) == 2
+    assert capsys.readouterr().err == "error: recordings: cannot be read: No such file or directory\n"
+
+
 def test_merge_says_what_it_cannot_merge_or_write(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder / "1.json", answered("x"))
     (folder / "file").write_text("")

@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
+from http import HTTPStatus
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -165,9 +166,12 @@ def _read_command(
 def _read_url(
     url: str, headers: Mapping[str, str], allowed_hosts: Collection[str] | None, timeout_seconds: float
 ) -> dict[str, Any]:
-    host = urlsplit(url).hostname
-    if host is None:
-        raise MCPServerError(f"the MCP server at {url}: a URL begins with http:// or https://")
+    host = None
+    # A host such as `[x` is none.
+    with suppress(ValueError):
+        host = urlsplit(url).hostname
+    if host is None or not re.match("https?://", url, re.IGNORECASE):
+        raise MCPServerError(f"the MCP server at {url}: a URL begins with http:// or https:// and a host")
     is_near = is_loopback(host)
     if not is_near and allowed_hosts is not None and host not in allowed_hosts:
         raise MCPServerError(
@@ -175,12 +179,18 @@ def _read_url(
             "the ini value chatprompt_allowed_hosts names hosts that may be reached"
         )
 
+    async def check_access(response: Any) -> None:
+        # The SDK does not say which status it gets; by others than these a server may refuse what it need not have.
+        if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise MCPServerError(f"it refuses access with status {response.status_code}; pass headers to mcp_tools")
+
     async def read() -> dict[str, Any]:
         import httpx2  # noqa: PLC0415
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
         # What is on this machine is asked through no proxy.
         async with httpx2.AsyncClient(headers=dict(headers), trust_env=not is_near, timeout=None) as client:
+            client.event_hooks = {"response": [check_access]}
             return await _read(streamable_http_client(url, http_client=client), timeout_seconds)
 
     is_free = is_near or allowed_hosts is None

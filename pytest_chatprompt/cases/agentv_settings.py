@@ -47,10 +47,12 @@ _SILENT: Final = frozenset(
     (
         *("name", "provider", "judge_target", "grader_target", "workers", "provider_batching", "healthcheck"),
         *("max_retries", "retry_initial_delay_ms", "retry_max_delay_ms", "retry_backoff_factor", "retry_status_codes"),
-        *("timeout_seconds", "log_dir", "log_format", "stream_log", "verbose", "cli_verbose"),
-        *("keep_temp_files", "keep_output_files"),
+        *("timeout_seconds", "log_dir", "log_directory", "log_format", "log_output_format", "stream_log", "verbose"),
+        *("cli_verbose", "keep_temp_files", "keep_output_files"),
     )
 )
+# These have an effect in AgentV alone, and look like others.
+_INERT: Final = frozenset(("api_format", "execution_traces", "max_turns", "source_target", "subprovider"))
 
 
 class _TargetFields(RequestSettings):
@@ -198,12 +200,13 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
     provider = _PROVIDERS.get(written.value.lower(), written.value.lower())
     fields: dict[str, Entry] = {}
     ineffective = []
-    for key, entry in node.value.items():
+    written_fields = {key: entry for key, entry in node.value.items() if entry.node.value is not None}
+    for key, entry in written_fields.items():
         field = _NAMES.get(_snake(key), _snake(key))
-        problem = _why_ineffective(key, field, entry, name, provider)
+        problem = _why_ineffective(field, entry, name, provider, fields)
         if problem:
             ineffective.append(diagnostic(entry.key.position, f"{key!r} of the target {name!r} {problem}"))
-        elif entry.node.value is not None and field in AGENTS.get(provider, CHAT_FIELDS):
+        elif field in AGENTS.get(provider, CHAT_FIELDS):
             fields[field] = entry
     effective = Node(node.mark, fields)
     try:
@@ -236,14 +239,14 @@ def _read_target(shown: str, name: str, node: Node) -> Target:
     )
 
 
-def _why_ineffective(key: str, field: str, entry: Entry, target: str, provider: str) -> str:
+def _why_ineffective(field: str, entry: Entry, name: str, provider: str, before: Mapping[str, Entry]) -> str:
     """Why a field does not count here, if that has to be told; else `""`."""
-    effective = AGENTS.get(provider, CHAT_FIELDS)
-    if entry.node.value is None:
-        return ""
-    if field not in effective:
-        hint = did_you_mean(_snake(key), effective | _SILENT) or f"set it in a fixture {target}_provider"
+    known = AGENTS.get(provider, CHAT_FIELDS)
+    if field not in known:
+        hint = did_you_mean(field, () if field in _INERT else known | _SILENT) or f"set it in a fixture {name}_provider"
         return "" if field in _SILENT or field.startswith("x-") else f"has no effect here; {hint}"
+    if field in before:
+        return f"sets what another key sets on line {before[field].key.position.line}; leave one of them out"
     if field in ("api_key", "endpoint", "cwd") or not _REFERENCE.search(str(entry.node.data())):
         return ""
     return (

@@ -162,20 +162,18 @@ def _problem(names: list[str], values: list[str]) -> str:
     return f"this row has {count(len(values), 'value')}, but the header has {len(names)} columns{hint}"
 
 
-def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
+def read_yaml(path: Path, root: Path, data: Callable[[Node], Any] = Node.data) -> Iterator[RawRow]:
     """Read the rows of a list."""
     _, document = read_yaml_file(path, root, shown_path(path, root))
-    if document.value is None:
-        return
-    if not isinstance(document.value, tuple):
+    if not isinstance(document.value, tuple | None):
         raise TextFileError(f"must be a list of rows, but is {document.describe()}", *document.position)
-    yield from read_nodes(document.value)
+    yield from read_nodes(document.value or (), data)
 
 
-def read_nodes(nodes: tuple[Node, ...]) -> Iterator[RawRow]:
+def read_nodes(nodes: tuple[Node, ...], data: Callable[[Node], Any] = Node.data) -> Iterator[RawRow]:
     """Read a row from each node of a list."""
     for node in nodes:
-        yield RawRow(node.position, node.data())
+        yield RawRow(node.position, data(node))
 
 
 # By the end of the file's name: the file and pytest's root folder come in.

@@ -252,6 +252,11 @@ def test_arguments_that_come_from_the_environment_have_no_effect(project: Projec
         ("command: x", "openai", "set it in a fixture t_provider"),
         ("modle: x", "openai", "did you mean 'model'?"),
         ("workesr: 3", "codex", "did you mean 'workers'?"),
+        ("api_format: responses", "openai", "set it in a fixture t_provider"),
+        ("max_turns: 3", "claude", "set it in a fixture t_provider"),
+        ("subprovider: azure", "copilot", "set it in a fixture t_provider"),
+        ("log_directory: logs", "codex", ""),
+        ("log_output_format: json", "claude", ""),
     ],
 )
 def test_what_a_field_does_depends_on_the_provider(project: Project, field: str, provider: str, hint: str) -> None:
@@ -259,6 +264,13 @@ def test_what_a_field_does_depends_on_the_provider(project: Project, field: str,
     key = field.partition(":")[0]
     text = f".agentv/targets.yaml:4:5: {key!r} of the target 't' has no effect here; {hint}"
     assert [str(diagnostic) for diagnostic in target.ineffective] == ([text] if hint else [])
+
+
+def test_a_setting_by_two_names_is_told(project: Project) -> None:
+    target = read(project, "provider: openai\nmodel: gpt-x\nvariant: other")
+    text = "'variant' of the target 't' sets what another key sets on line 4; leave one of them out"
+    assert [str(each) for each in target.ineffective] == [f".agentv/targets.yaml:5:5: {text}"]
+    assert target.settings == {"model": "gpt-x"}
 
 
 def test_entries_without_a_name_are_no_targets(project: Project) -> None:

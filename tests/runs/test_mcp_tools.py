@@ -15,6 +15,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, end_all_in, ends_soon, pids
+from tests.raw_server import RawServer, http_reply, read_request
 from tests.runs.conftest import HELLO, Run
 
 pytestmark = pytest.mark.usefixtures("no_thread_left")
@@ -514,8 +515,11 @@ WRONG = [
     ("5", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
     # The SDK's client takes a text for a URL, and a transport for a server: no host of it would be looked at.
     ("'http://tools.invalid/mcp'", "TypeError: mcp_tools takes either a server object, or command=[[]...[]], or url='...'"),
-    ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https://"),
-    ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https://"),
+    ("url='127.0.0.1:9/mcp'", "the MCP server at 127.0.0.1:9/mcp: a URL begins with http:// or https:// and a host"),
+    ("url='localhost:9/mcp'", "the MCP server at localhost:9/mcp: a URL begins with http:// or https:// and a host"),
+    ("url='ftp://127.0.0.1/mcp'", "the MCP server at ftp://127.0.0.1/mcp: a URL begins with http:// or https:// and a host"),
+    ("url='//127.0.0.1/mcp'", "the MCP server at //127.0.0.1/mcp: a URL begins with http:// or https:// and a host"),
+    ("url='http://[::1/mcp'", "the MCP server at http://[[]::1/mcp: a URL begins with http:// or https:// and a host"),
     ("url='http://me:word@127.0.0.1:9/mcp?key=x'", "the MCP server at http://127.0.0.1:9/mcp: All connection attempts failed"),
 ]
 # fmt: on
@@ -664,6 +668,28 @@ def test_a_url_on_this_machine_is_read_offline_and_through_no_proxy(
     shop.update("-W", "error").assert_outcomes(passed=2)
     (tool,) = shop.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]["tools"]
     assert (tool["function"]["name"], tool["function"]["description"]) == ("buy", "Buy an item.")
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [
+        ("401 Unauthorized", "it refuses access with status 401; pass headers to mcp_tools"),
+        ("403 Forbidden", "it refuses access with status 403; pass headers to mcp_tools"),
+        ("500 Internal Server Error", "Server returned an error response"),
+    ],
+    ids=lambda each: each[:3],
+)
+def test_a_refusal_is_told(run: Run, raw_server: RawServer, status: str, problem: str) -> None:
+    def talk(connection: socket.socket, _: int) -> None:
+        while read_request(connection):
+            connection.sendall(http_reply(b"", status=status))
+
+    raw_server.talk = talk
+    run.write({"conftest.py": CONFTEST.format(arguments=f"url='{raw_server.url}/mcp'")})
+    run.write({"a.eval.yaml": f"tools: shop{HELLO}"})
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"a.eval.yaml:*: case 'hello': the MCP server at {raw_server.url}/mcp: {problem}"])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 from typing import Any, Final
+from urllib.parse import quote
 
 from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, Translation, items_of
 from pytest_chatprompt.text.media_types import NAMED_DOCUMENTS, kind_of_media_type, media_type_of_url
@@ -59,4 +60,4 @@ def _case(file: ForeignFile, number: int, node: Node) -> Node:
 def _part_type(name: str) -> str:
     """How a file is sent: as the media that its name says, else as text."""
     _, signature = NAMED_DOCUMENTS.get(PurePosixPath(name).suffix.lower(), ("", b""))
-    return "document" if signature else kind_of_media_type(media_type_of_url(name)) or "file"
+    return "document" if signature else kind_of_media_type(media_type_of_url(quote(name))) or "file"

@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_data, items_of
 from pytest_chatprompt.cases.origin import Row
-from pytest_chatprompt.cases.rows import READERS, RawRow, read_records
+from pytest_chatprompt.cases.rows import READERS, RawRow, read_records, read_yaml
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, TextFileError, read_text
-from pytest_chatprompt.text.json_data import parse_json
+from pytest_chatprompt.text.json_data import as_in_javascript, parse_json
 from pytest_chatprompt.text.yaml import Entry, Node, Position, make_node, read_yaml_file
 from pytest_chatprompt.wording import shown_path
 
@@ -210,6 +210,9 @@ class _Suite:
                 unread.append(each)
                 continue
             self.file.known_entries(each, what, ("type", "negate", *_RUBRICS), _SILENT, fields)
+            for item in items_of(_first(fields, _RUBRICS)) if found[0][0] == "llm_rubric" else ():
+                if isinstance(item.value, dict):
+                    self.file.known_entries(item, "a rubric", ("outcome",), _SILENT, item.value)
             for name, value in found:
                 check = {"type": f"not_{name}" if is_negated else name} | ({} if value is None else {"value": value})
                 yield make_node(check, each)
@@ -265,13 +268,13 @@ class _Filler:
                     return self.fill(found, passes - 1)
                 self.needs_template |= self.is_new and re.search(r"{[{%#]", found.text) is not None
                 return found
-        return node
+        return make_node(core_data(node), node)
 
     @cached_property
     def scope(self) -> Node:
         """What names are looked up in."""
         names = {"vars": self.variables, **self.variables} if self.is_new else self.variables
-        return make_node(names, self.file.document)
+        return make_node(core_data(make_node(names, self.file.document)), self.file.document)
 
     def find(self, name: str) -> Node | None:
         """The value of a variable, or one in it: `person.name`."""
@@ -283,7 +286,7 @@ class _Filler:
         node = self.find(reference[1])
         if node is None:
             return reference[0]
-        data = node.data()
+        data = as_in_javascript(node.data())
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         self.count(len(text))
         return text
@@ -318,7 +321,7 @@ def _read_text(path: Path, root: Path) -> Iterator[RawRow]:
 
 def _read_document(path: Path, root: Path) -> Iterator[RawRow]:
     _, document = read_yaml_file(path, root, shown_path(path, root))
-    yield RawRow(document.position, document.data())
+    yield RawRow(document.position, core_data(document))
 
 
 def _read_tests(path: Path, root: Path) -> Iterator[RawRow]:
@@ -331,7 +334,8 @@ def _read_tests(path: Path, root: Path) -> Iterator[RawRow]:
         for position, values, _ in _read_document(path, root):
             yield RawRow(position, {"id": path.parent.name, **values} if isinstance(values, dict) else values)
     else:
-        yield from READERS.get(path.suffix, READERS[".yaml"])(path, root)
+        read = READERS[path.suffix] if path.suffix in (".json", ".jsonl") else partial(read_yaml, data=core_data)
+        yield from read(path, root)
 
 
 def _csv_test(columns: Mapping[str, str], number: int) -> dict[str, Any]:

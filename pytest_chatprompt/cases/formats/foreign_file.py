@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.errors import Diagnostic
@@ -16,6 +16,12 @@ from pytest_chatprompt.text.yaml import Node
 from pytest_chatprompt.wording import did_you_mean
 
 Keys = Collection[str]
+# YAML 1.2, https://yaml.org/spec/1.2.2/#103-core-schema
+_CONSTANTS: Final = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
+    word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")
+}
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
 class Translation(NamedTuple):
@@ -119,3 +125,18 @@ class ForeignFile:
 def items_of(node: Node | None) -> tuple[Node, ...]:
     """The items of a list, or a single one that stands for it; none for `None`."""
     return () if node is None or node.value is None else node.value if isinstance(node.value, tuple) else (node,)
+
+
+def core_data(node: Node, read_text: Callable[[Node], str] = lambda node: node.text) -> Any:
+    """The data of a node as YAML 1.2 reads it, where `NO` is a text and `010` is ten."""
+    if isinstance(node.value, dict):
+        return {key: core_data(entry.node, read_text) for key, entry in node.value.items()}
+    if isinstance(node.value, tuple):
+        return [core_data(each, read_text) for each in node.value]
+    if not node.is_plain_text:
+        return read_text(node) if isinstance(node.value, str) else node.value
+    if node.text in _CONSTANTS:
+        return _CONSTANTS[node.text]
+    if _INTEGER.fullmatch(node.text):
+        return int(node.text, 0 if node.text[1:2] in ("o", "x") else 10)
+    return float(node.text) if _FLOAT.fullmatch(node.text) else read_text(node)

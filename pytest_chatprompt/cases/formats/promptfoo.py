@@ -18,7 +18,7 @@ from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, items_of
+from pytest_chatprompt.cases.formats.foreign_file import ForeignFile, ProblemError, Translation, core_data, items_of
 from pytest_chatprompt.cases.formats.nunjucks import CaseTexts, UnsupportedTemplateError, dump, fill_in, put_out, strip
 from pytest_chatprompt.cases.origin import Row
 from pytest_chatprompt.cases.rows import read_records
@@ -110,12 +110,6 @@ _CODE: Final = r"\.(?:py|rb|go|sh|bat|exe|pl|[cm]?[jt]s)(?::\w+)?"
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp")
 _AUDIO: Final = (".mp3", ".wav")
 _ENVIRONMENT: Final = re.compile(r"""\{\{\s*env\.(\w+)\s*(?:\|\s*default\(\s*("[^"]*"|'[^']*')\s*\)\s*)?\}\}""")
-# YAML 1.2, https://yaml.org/spec/1.2.2/#103-core-schema
-_CONSTANTS: Final = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
-    word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")
-}
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?([Tt\s].*)?")
 _NO_JSON: Final = object()
 
@@ -244,19 +238,13 @@ class _Reader:
 
     def data(self, node: Node) -> Any:
         """The data of a node as YAML 1.2 reads it, with the variables of the environment."""
-        if isinstance(node.value, dict):
-            return {key: self.data(entry.node) for key, entry in node.value.items()}
-        if isinstance(node.value, tuple):
-            return [self.data(each) for each in node.value]
-        if not node.is_plain_text:
-            return self.text(node) if isinstance(node.value, str) else node.value
-        if node.text in _CONSTANTS:
-            return _CONSTANTS[node.text]
-        if _DATE.fullmatch(node.text):
-            raise ProblemError(node, f"{node.text} is a date, which promptfoo loses; put it in quotes")
-        if _INTEGER.fullmatch(node.text):
-            return int(node.text, 0 if node.text[1:2] in ("o", "x") else 10)
-        return float(node.text) if _FLOAT.fullmatch(node.text) else self.text(node)
+
+        def read_text(each: Node) -> str:
+            if each.is_plain_text and _DATE.fullmatch(each.text):
+                raise ProblemError(each, f"{each.text} is a date, which promptfoo loses; put it in quotes")
+            return self.text(each)
+
+        return core_data(node, read_text)
 
     def paths(self, name: str, node: Node, folder: Path | None = None) -> list[Path]:
         """The files that a name or a glob stands for in a folder, else in that of the file, at least one."""

@@ -115,7 +115,15 @@ def test_another_list_is_no_file_of_evals(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("a.csv", "file"), ("a.md", "file"), ("a.PNG", "image"), ("a.pdf", "document"), ("a.xlsx", "document")],
+    [
+        ("a.csv", "file"),
+        ("a.md", "file"),
+        ("a.PNG", "image"),
+        ("a.pdf", "document"),
+        ("a.xlsx", "document"),
+        ("plan #1?.png", "image"),
+        ("//[x/a.png", "image"),
+    ],
 )
 def test_a_file_that_is_no_text_is_sent_as_the_media_that_it_is(tmp_path: Path, name: str, kind: str) -> None:
     (loaded,) = _load(tmp_path, [{"id": 1, "prompt": "Look", "files": [name]}])

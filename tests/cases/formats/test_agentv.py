@@ -190,6 +190,10 @@ targets: [{name: a, hooks: {}}, {id: b}]
 tests:
   - {id: a, input: hi, depends_on: [b], tags: [x], assertions: [{type: contains, value: a, weight: 2, name: n}]}
   - {id: b, input: hi, depends_on: [a], metadata: {systemPrompt: x}}
+assertions:
+  - type: rubrics
+    criteria: [{id: r, outcome: Is short, weight: 2, required: true}, Is kind,
+      {outcome: Is good, score_ranges: {0: bad, 5: good}}]
 """
     assert warnings(project, text) == [
         "a.yaml:2:1: 'workspace' of the file has no effect here",
@@ -197,6 +201,8 @@ tests:
         "a.yaml:4:21: 'hooks' of a provider has no effect here",
         "a.yaml:6:24: 'depends_on' of a test has no effect here",
         "a.yaml:6:92: 'weight' of the assertion 'contains' has no effect here",
+        "a.yaml:10:43: 'weight' of a rubric has no effect here",
+        "a.yaml:11:26: 'score_ranges' of a rubric has no effect here",
     ]
     first, second = load(project, text)
     assert first.render().provider == ("a", "b")
@@ -259,6 +265,36 @@ prompts:
   - "{{ x }}"
 tests: [{id: a, vars: {x: hi}}]
 """
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [("NO", "NO"), ("on", "on"), ("True", "true"), ("010", "10"), ("1_000", "1_000"), ("1.0", "1"), ("'010'", "010")],
+)
+def test_a_value_without_quotes_is_what_yaml_1_2_reads(project: Project, written: str, sent: str) -> None:
+    (old,) = load(project, f"tests: [{{id: a, vars: {{it: {written}}}, input: '> {{{{ it }}}}'}}]")
+    (new,) = load(project, f"prompts: '> {{{{ it }}}}'\ntests: [{{id: a, vars: {{it: {written}}}}}]")
+    assert [case.render().input_messages[0].content for case in (old, new)] == [f"> {sent}"] * 2
+
+
+def test_so_are_values_within_others_and_those_of_conditions(project: Project) -> None:
+    text = "prompts: '{{ a }}{% if b %}!{% endif %}'\ntests: [{id: a, vars: {a: [1.0, {c: on}, NO], b: off}}]"
+    (case,) = load(project, text)
+    assert case.render().input_messages[0].content == '[1,{"c":"on"},"NO"]!'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("more.yaml", "- {id: a, vars: {it: NO}}"), ("folder/a/case.yaml", "vars: {it: NO}")]
+)
+def test_so_are_values_in_other_files(project: Project, name: str, content: str) -> None:
+    project.write(name, content)
+    (case,) = load(project, f"name: x\nprompts: '{{{{ it }}}}'\ntests: ./{name.partition('/')[0]}")
+    assert case.render().input_messages[0].content == "NO"
+
+
+def test_an_input_without_quotes_may_be_a_word_of_yaml_1_1(project: Project) -> None:
+    (case,) = load(project, "tests: [{id: a, input: NO, assertions: [{type: contains, value: yes}]}]")
+    assert (case.render().input_messages[0].content, checks(case.render())) == ("NO", [("contains", "yes")])
 
 
 def test_each_prompt_is_a_case(project: Project) -> None:
