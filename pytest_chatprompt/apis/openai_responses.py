@@ -327,5 +327,5 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
             turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, *turn.parts))
         else:
             turns.append(turn)
-        is_open = turn.role == "assistant" and kind in (None, "message", "reasoning", *_CALLS)
+        is_open = turn.role == "assistant" and kind in ("", "message", "reasoning", *_CALLS)
     return turns
