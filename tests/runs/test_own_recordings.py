@@ -333,6 +333,7 @@ def test_another_place(eval_api):
 
     async def post():
         async with aiohttp.ClientSession() as session, session.post(app.URL, json=app.body("moved")) as reply:
+            await reply.read()
             return str(reply.url)
 
     assert asyncio.run(post()).endswith("&to=here")
