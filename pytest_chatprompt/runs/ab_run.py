@@ -163,12 +163,13 @@ class AbSummary(CollectedResults):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run whose answers are worse, or of which one version has never answered."""
+        if not session.config.stash[options_key].ab_fail_worse or session.exitstatus != pytest.ExitCode.OK:
+            return
         compared = self._compared(session.config)
         is_unknown = compared.verdict is None and any(
             each.attempts and each.is_graded for each in compared.cases.values()
         )
-        fails = session.config.stash[options_key].ab_fail_worse and (compared.verdict == "worse" or is_unknown)
-        if fails and session.exitstatus == pytest.ExitCode.OK:
+        if compared.verdict == "worse" or is_unknown:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)

@@ -85,14 +85,14 @@ _ASSERTED: Final = r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snap
 _ASSERTED_EQUAL: Final = r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+"
 # Syrupy colours it where the run has a terminal.
 _COLOUR: Final = r"\x1b\[[\d;]*m"
-# Those of a test that have compared.
-assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
+# Those of a test that have compared, by their files.
+assertions_key: Final[pytest.StashKey[dict[str, EvalSnapshot]]] = pytest.StashKey()
 
 
 def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
     """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
-    compared = item.stash.get(assertions_key, [])
-    return max(reversed(compared), key=lambda assertion: assertion.has_failed, default=None)
+    compared = item.stash.get(assertions_key, {})
+    return max(reversed(compared.values()), key=lambda assertion: assertion.has_failed, default=None)
 
 
 def failure_text(error: BaseException, comparison: str) -> str | None:
@@ -171,7 +171,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
         )
     if isinstance(item, EvalItem):
         noted = notes_of(item).differing
-        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, [], options.accept, shared.revision))
+        return EvalSnapshot.wrap(snapshot, item, AssertionContext(root, noted, {}, options.accept, shared.revision))
     # An eval item has no late differences.
     from pytest_chatprompt.runs.usage_summary import set_properties  # noqa: PLC0415
 
@@ -182,7 +182,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
     context = AssertionContext(
         root,
         differing={},
-        compared=item.stash.setdefault(assertions_key, []),
+        compared=item.stash.setdefault(assertions_key, {}),
         accepted=options.accept,
         revision=shared.revision,
         prepare=partial(_prepare, item=item, masks=parsed),

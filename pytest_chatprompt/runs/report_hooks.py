@@ -89,7 +89,7 @@ class ReportHooks:
         if call.when == "teardown":
             OwnCodeCapture.forget(item)
             # It holds what the test compared.
-            item.stash[assertions_key] = []
+            item.stash[assertions_key] = {}
         return report
 
     def _report_case(self, item: EvalItem, call: pytest.CallInfo[None]) -> _Report:

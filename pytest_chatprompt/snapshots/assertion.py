@@ -157,7 +157,7 @@ class AssertionContext(NamedTuple):
 
     Args:
         differing: by their files, the comparisons that failed and that no report of the test has told yet.
-        compared: the assertions that have compared.
+        compared: by their files, the assertions that have compared, the last one last.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         compares: whether values are compared; else each is equal, once its data could be made.
         accepted: the ids of the changes with which a snapshot counts as it is to be written when all tests have ended.
@@ -166,7 +166,7 @@ class AssertionContext(NamedTuple):
 
     root: Path
     differing: dict[str, Comparison]
-    compared: list[EvalSnapshot]
+    compared: dict[str, EvalSnapshot]
     accepted: Collection[str]
     revision: Revision | None
     prepare: Callable[[Any], Any] = _unchanged
@@ -243,12 +243,12 @@ class EvalSnapshot(SnapshotAssertion):
             reason = result.exception.strerror or result.exception
             result.exception = UnwritableFileError(f"cannot be written: {reason}")
         self.context.note_asserted(result.snapshot_location)
-        others = (each for known in self.context.compared for each in known.executions.values() if each is not result)
-        if result.updated and result.snapshot_location in [each.snapshot_location for each in others]:
+        was_compared = self.context.compared.pop(result.snapshot_location, None) is not None
+        if result.updated and was_compared:
             raise SnapshotError(
                 f"the test compares different data with {Path(result.snapshot_location).name}; give each its own name="
             )
-        self.context.compared.append(self)
+        self.context.compared[result.snapshot_location] = self
         self.context.differing.pop(result.snapshot_location, None)
         if not isinstance(result.exception, SnapshotFileError | DumpError | None):
             # A mistake in what the project gives, such as a matcher.
