@@ -335,10 +335,8 @@ class LiveRun:
 
 def _was_sent(future: RequestFuture[Any]) -> bool:
     """Whether a request for an answer or a vote was sent; one that has not ended was."""
-    if future.cancelled():
-        return False
-    if not future.done():
-        return True
+    if future.cancelled() or not future.done():
+        return not future.cancelled()
     error = future.exception()
     return not future.result().is_replayed if error is None else not isinstance(error, NOT_SENT)
 

@@ -314,7 +314,8 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def test_a_plugin_that_runs_failures_again_sends_no_case_again(repeated: MakeRun, server: Server) -> None:
-    run = repeated(many(1, 2), RERUNS)
+    # After the first answer the outcome is open, so that the second one is sent too.
+    run = repeated(many(1, 2, 0.5), RERUNS)
     server.reply = BAD
     run(LIVE, RECORD).assert_outcomes(failed=1)
     assert len(server.requests) == 2
